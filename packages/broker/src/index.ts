@@ -1,0 +1,2 @@
+export * from './seams';
+export type { MetadataImage } from './metadata/metadata-image';

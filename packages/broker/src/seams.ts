@@ -1,0 +1,45 @@
+/**
+ * The seams inside a broker: what the control plane (controller/, metadata/) and the data plane
+ * (partition/, replication/, rpc/) want of each other. Each side depends on these interfaces alone.
+ */
+import type { LocalReplica, PartitionState, StopReplica, StopResult } from '@tributary/protocol';
+import type { MetadataImage } from './metadata/metadata-image';
+
+/** The data plane, as the receiver of the control stream drives it. Implemented by ReplicaManager. */
+export interface ReplicaHost {
+  /**
+   * Becomes leader or follower of the partitions named (changed states, already in `image`), atomically per
+   * partition: a state is taken only with a leader epoch above the local one, or the same leader epoch and a higher
+   * partition epoch; the same or older is ignored (KAFKA-1188). Never throws: a partition that fails goes offline here.
+   */
+  apply(changed: readonly PartitionState[], image: MetadataImage): Promise<void>;
+  /** Deletes or stops replicas, each fenced by topic id, leader epoch and broker epoch. */
+  stopReplicas(requests: readonly StopReplica[]): Promise<StopResult[]>;
+  /** Ends all leadership at once and fails waiters with NOT_LEADER, 'maybe written' (session expired, higher controller). */
+  resignAll(reason: string): void;
+  /** What lies on the disks, for BrokerHello. */
+  localReplicas(): LocalReplica[];
+  /** The new registration's epoch, after each (re-)registration; undefined while not registered. */
+  setBrokerEpoch(brokerEpoch: number | undefined): void;
+  /** Both ZooKeeper and controller silent for zombieGraceMs: refuse acks 0 and 1 while true. */
+  setIsolated(isolated: boolean): void;
+}
+
+export interface IsrChange {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  readonly leaderEpoch: number;
+  readonly partitionEpoch: number;
+  readonly isr: readonly { readonly brokerId: number; readonly brokerEpoch: number }[];
+}
+
+/** The way to the controller, as leaders use it. Implemented by the control-stream receiver. */
+export interface PartitionAlterer {
+  /**
+   * Answers the state as it is after the change (which also comes as a delta). Rejects with
+   * INVALID_PARTITION_EPOCH, FENCED_LEADER_EPOCH, INELIGIBLE_REPLICA, NOT_CONTROLLER, UNAVAILABLE (no stream now),
+   * TIMEOUT (unknown: retry the same).
+   */
+  alterPartition(change: IsrChange): Promise<PartitionState>;
+}

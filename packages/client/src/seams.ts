@@ -1,0 +1,90 @@
+/**
+ * What the parts of the SDK share: one context per client, the metadata cache, the connections. Producer,
+ * consumer and admin depend on these interfaces; `client.ts` wires them.
+ */
+import type { Clock, Deadline, Logger, Random, TributaryError } from '@tributary/common';
+import type { GroupStore } from '@tributary/coordination';
+import type { Address, Connection } from '@tributary/protocol';
+
+export interface ClientContext {
+  readonly clientId: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metadata: ClusterMetadata;
+  readonly connections: BrokerConnections;
+  /** Made on first use: on the coordinator, or through group.proto of the brokers. */
+  readonly groups: () => GroupStore;
+  /** Default timeout of a call. */
+  readonly requestTimeoutMs: number;
+  /** Aborted when the client closes: everything of it ends. */
+  readonly closing: AbortSignal;
+}
+
+export interface BrokerNode {
+  readonly brokerId: number;
+  readonly brokerEpoch: number;
+  readonly address: Address;
+}
+
+export interface PartitionView {
+  readonly partition: number;
+  /** undefined: no leader now. */
+  readonly leader: BrokerNode | undefined;
+  readonly leaderEpoch: number;
+  readonly replicas: readonly number[];
+  readonly isr: readonly number[];
+}
+
+export interface TopicView {
+  readonly topic: string;
+  readonly topicId: string;
+  /** By partition number. */
+  readonly partitions: readonly PartitionView[];
+  readonly configs: Readonly<Record<string, string>>;
+}
+
+/** What one look at the cluster gives. Two implementations: from the coordinator, from any broker. */
+export interface MetadataSource {
+  /** topics undefined: all. A topic that does not exist is absent from the answer. */
+  read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot>;
+  /** Any broker to talk to when no partition is meant (admin, producer ids, groups); another one each `attempt`. */
+  anyBroker(attempt: number, deadline: Deadline): Promise<BrokerNode>;
+  close(): Promise<void>;
+}
+
+export interface ClusterSnapshot {
+  readonly clusterId: string;
+  readonly controllerId: number | undefined;
+  readonly brokers: readonly BrokerNode[];
+  readonly topics: readonly TopicView[];
+}
+
+/**
+ * Read on demand, cached; one refresh in flight at a time. A lower leader epoch of the same topic id is
+ * never accepted. Watches nothing.
+ */
+export interface ClusterMetadata {
+  /** Waits (with backoff) until the topic exists, or UNKNOWN_TOPIC at the deadline if `waitForTopic` is false or it never came. */
+  topic(topic: string, deadline: Deadline): Promise<TopicView>;
+  /** From the cache alone. */
+  cached(topic: string): TopicView | undefined;
+  /** Waits until the partition has a leader. Throws UNKNOWN_PARTITION, LEADER_NOT_AVAILABLE at the deadline. */
+  leader(
+    topic: string,
+    partition: number,
+    deadline: Deadline,
+  ): Promise<PartitionView & { leader: BrokerNode }>;
+  /** A broker refused or vanished: forget this leader (or take the hint that the error carries), refresh soon. */
+  reportFailure(topic: string, partition: number, leaderEpoch: number, error: TributaryError): void;
+  /** Forces a fresh read of these topics. */
+  refresh(topics: readonly string[], deadline: Deadline): Promise<void>;
+  snapshot(deadline: Deadline): Promise<ClusterSnapshot>;
+  anyBroker(attempt: number, deadline: Deadline): Promise<BrokerNode>;
+}
+
+export interface BrokerConnections {
+  /** One connection per broker address; made lazily, kept, replaced when the broker's address changes. */
+  to(broker: BrokerNode): Connection;
+  closeAll(): void;
+}

@@ -1,0 +1,3 @@
+export * from './coordinator';
+export * from './group-store';
+export * from './nouns';

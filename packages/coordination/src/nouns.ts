@@ -1,0 +1,146 @@
+/**
+ * The vocabulary of what lies in the coordinator, as the other packages see it. Implementations stand in
+ * the files of the same nouns; every path and payload is in `layout.ts`.
+ */
+import type { Watch } from './coordinator';
+
+export interface Endpoint {
+  readonly listener: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `/brokers/ids/ID` */
+export interface BrokerRegistration {
+  readonly brokerId: number;
+  readonly endpoints: readonly Endpoint[];
+  readonly rack: string | undefined;
+  /** Machine that the broker runs on: for the message when two brokers claim one id. */
+  readonly hostname: string;
+}
+
+export interface RegisteredBroker extends BrokerRegistration {
+  /** czxid of the ephemeral node: KIP-380. */
+  readonly brokerEpoch: number;
+}
+
+export interface BrokerRegistry {
+  /**
+   * Creates the ephemeral node in the current session and answers the broker epoch. A node of an earlier
+   * session of this process is removed first. A foreign owner: waits one session timeout, then throws
+   * BROKER_ID_IN_USE naming its host. Called only after the logs are recovered.
+   */
+  register(registration: BrokerRegistration): Promise<number>;
+  list(): Promise<RegisteredBroker[]>;
+  /** Also called when one bounced (same id, other epoch). */
+  watch(onChange: (brokers: RegisteredBroker[]) => void): Watch;
+}
+
+/** `/cluster/id`: create-or-read. */
+export interface ClusterIdentity {
+  getOrCreate(): Promise<string>;
+}
+
+/** Proof of being the controller: every controller write checks `/controller_epoch` at this version. */
+export interface ControllerFence {
+  readonly controllerEpoch: number;
+  readonly epochVersion: number;
+}
+
+export interface CurrentController {
+  readonly brokerId: number;
+  readonly controllerEpoch: number;
+}
+
+export type ElectionResult =
+  | { readonly won: true; readonly fence: ControllerFence }
+  | { readonly won: false; readonly current: CurrentController | undefined };
+
+/** `/controller` (ephemeral) and `/controller_epoch`. */
+export interface ControllerElection {
+  /** One multi: create /controller, bump /controller_epoch. An ambiguous reply is read back. */
+  elect(brokerId: number): Promise<ElectionResult>;
+  /** Removes /controller if this fence still holds. */
+  resign(fence: ControllerFence): Promise<void>;
+  current(): Promise<CurrentController | undefined>;
+  watch(onChange: (current: CurrentController | undefined) => void): Watch;
+}
+
+/** `/brokers/topics/T` and `/config/topics/T` */
+export interface TopicRecord {
+  readonly topic: string;
+  readonly topicId: string;
+  /** assignment[partition] = replicas; the first is the preferred leader. */
+  readonly assignment: readonly (readonly number[])[];
+  readonly configs: Readonly<Record<string, string>>;
+}
+
+export interface DeletionMarker {
+  readonly topic: string;
+  readonly topicId: string;
+}
+
+export interface TopicStore {
+  /** One multi. Throws TOPIC_EXISTS (also while the old one is being deleted, saying so). */
+  create(record: TopicRecord): Promise<void>;
+  get(topic: string): Promise<TopicRecord | undefined>;
+  names(): Promise<string[]>;
+  watchNames(onChange: (names: string[]) => void): Watch;
+  /** Creates `/admin/delete_topics/T` holding the id. Idempotent. Throws UNKNOWN_TOPIC, TOPIC_ID_MISMATCH. */
+  requestDeletion(marker: DeletionMarker): Promise<void>;
+  deletions(): Promise<DeletionMarker[]>;
+  watchDeletions(onChange: (markers: DeletionMarker[]) => void): Watch;
+  /** Controller only: removes states, config, topic and marker, if the topic still has that id. */
+  completeDeletion(fence: ControllerFence, marker: DeletionMarker): Promise<void>;
+}
+
+/** `/brokers/topics/T/partitions/P/state` */
+export interface StoredPartitionState {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  /** -1: none. */
+  readonly leader: number;
+  readonly leaderEpoch: number;
+  /** Of the controller that wrote it. */
+  readonly controllerEpoch: number;
+  readonly isr: readonly number[];
+  readonly eligibleLeaders: readonly number[];
+}
+
+export interface VersionedPartitionState extends StoredPartitionState {
+  /** Version of the node. */
+  readonly partitionEpoch: number;
+}
+
+export interface PartitionStateWrite {
+  readonly state: StoredPartitionState;
+  /** undefined: the node must not exist yet. */
+  readonly expectedPartitionEpoch: number | undefined;
+}
+
+export type PartitionStateWriteResult =
+  | { readonly ok: true; readonly state: VersionedPartitionState }
+  /** Somebody else wrote: what is there now; undefined when the node is missing. */
+  | { readonly ok: false; readonly current: VersionedPartitionState | undefined };
+
+export interface PartitionStateStore {
+  /** All states of one topic, by partition. */
+  read(topic: string): Promise<VersionedPartitionState[]>;
+  /**
+   * Bounded, pipelined multis, each with a check of the fence; one result per write, in order. A partition
+   * that lost its compare-and-set does not hold up the others. Lost replies are read back. Throws
+   * STALE_CONTROLLER_EPOCH when the fence no longer holds (resign), COORDINATOR_UNAVAILABLE when it cannot be
+   * known (resign, too).
+   */
+  write(
+    fence: ControllerFence,
+    writes: readonly PartitionStateWrite[],
+  ): Promise<PartitionStateWriteResult[]>;
+}
+
+/** `/latest_producer_id_block`: blocks of 1,000 by compare-and-set. */
+export interface ProducerIdBlocks {
+  /** First id of a block of `size` that nobody else gets. */
+  next(brokerId: number): Promise<{ readonly first: number; readonly size: number }>;
+}

@@ -1,0 +1,2 @@
+export * from './disk';
+export * from './partition-log';

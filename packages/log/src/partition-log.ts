@@ -1,0 +1,133 @@
+/**
+ * One partition's log as the broker sees it. Implemented by `Log`; the broker's core depends on this
+ * interface alone.
+ *
+ * Invariants: logStartOffset <= logEndOffset; leader epochs never decrease along the log; what is read is
+ * exactly what was appended; append and truncate are synchronous and all-or-nothing. After an I/O error the
+ * log is failed: every later call throws STORAGE_ERROR (KAFKA-10778), except after DISK_FULL, which
+ * leaves it as it was before the call.
+ */
+export interface PartitionLog {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  readonly logStartOffset: number;
+  /** Next offset (LEO). */
+  readonly logEndOffset: number;
+  /** Epoch of the newest entry of the epoch cache; -1: none. */
+  readonly latestEpoch: number;
+  /** Epoch of the last batch; -1: empty. */
+  readonly lastBatchEpoch: number;
+  readonly sizeBytes: number;
+  /** Set after an I/O error. */
+  readonly failure: Error | undefined;
+
+  /** Settings may change while it is open. */
+  configure(config: LogConfig): void;
+
+  /**
+   * Assigns offsets and epoch in place, checks the producer's sequence, appends.
+   * `batch` is one whole RecordBatch, already validated (header, CRC, size). Throws OUT_OF_ORDER_SEQUENCE,
+   * UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_EPOCH, UNEXPECTED_OFFSET, DISK_FULL, STORAGE_ERROR, all 'not written'
+   * (STORAGE_ERROR: 'maybe written').
+   */
+  appendAsLeader(batch: Buffer, options: LeaderAppendOptions): LeaderAppend;
+  /**
+   * Whole batches from the leader, as they are. The first base offset must be at or above the log end
+   * offset (compaction leaves gaps), epochs must not decrease, CRCs must match. Throws CORRUPT_BATCH or INVALID_BATCH
+   * and appends nothing.
+   */
+  appendAsFollower(batches: Buffer): void;
+
+  /**
+   * Whole batches from the one that contains `offset`, at most `maxBytes` but at least one batch, and none
+   * that reaches to or beyond `below`. Empty at the end. Throws OFFSET_OUT_OF_RANGE.
+   */
+  read(offset: number, maxBytes: number, below: number): Buffer;
+  /** As `read`, without blocking the event loop for cold data. */
+  readAsync(offset: number, maxBytes: number, below: number): Promise<Buffer>;
+
+  /** Records that `epoch` starts at the log end, even if nothing is ever written in it (KAFKA-7415). Durable on return of the promise. */
+  assignEpoch(epoch: number): Promise<void>;
+  /**
+   * The largest epoch at or below `epoch` and the offset at which it ends (start of the next, or log end).
+   * undefined: all entries are above, or there are none.
+   */
+  epochEnd(epoch: number): EpochEnd | undefined;
+
+  /** Drops everything from `offset` on, the epochs and producer states of it included. */
+  truncateTo(offset: number): void;
+  /** Drops everything and starts at `offset`. */
+  restartAt(offset: number): void;
+
+  /** First record whose timestamp is at or after this, below `below`. */
+  offsetForTimestamp(timestamp: number, below: number): TimestampedOffset | undefined;
+  maxTimestamp(below: number): TimestampedOffset | undefined;
+
+  /** Everything appended before the call is on the device when it resolves. */
+  flush(): Promise<void>;
+  /** Flushes and closes the files; later calls throw CLOSED. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface LogConfig {
+  readonly segmentBytes: number;
+  readonly maxMessageBytes: number;
+}
+
+export interface LeaderAppendOptions {
+  readonly leaderEpoch: number;
+  /** Conditional append, checked after duplicate detection. */
+  readonly expectedOffset?: number;
+}
+
+export interface LeaderAppend {
+  readonly baseOffset: number;
+  readonly lastOffset: number;
+  /** One of the last five batches of this producer: nothing was appended, the offsets are the first time's. */
+  readonly duplicate: boolean;
+}
+
+export interface EpochEnd {
+  readonly epoch: number;
+  readonly endOffset: number;
+}
+
+export interface TimestampedOffset {
+  readonly offset: number;
+  readonly timestamp: number;
+}
+
+/**
+ * All partitions of one log directory of a broker: lock, meta file, recovery, checkpoints. Implemented by `LogDirectory`.
+ */
+export interface LogStore {
+  readonly directory: string;
+  /** Recovered logs, by topic id and partition. */
+  logs(): PartitionLog[];
+  get(topicId: string, partition: number): PartitionLog | undefined;
+  /** Creates the directory `<topic>-<partition>` with its partition.metadata. Throws if a log with another topic id lies there: see `moveAside`. */
+  create(
+    topic: string,
+    topicId: string,
+    partition: number,
+    config: LogConfig,
+  ): Promise<PartitionLog>;
+  /** Renames to `<topic>-<partition>.<topicId>-delete`, then removes. Only on an explicit StopReplica. */
+  delete(topicId: string, partition: number): Promise<void>;
+  /** A replica that the image does not know: renamed to `<topic>-<partition>.<topicId>-stray`, kept, listed, not served. */
+  moveAside(topicId: string, partition: number): Promise<void>;
+  strays(): { readonly topic: string; readonly topicId: string; readonly partition: number }[];
+  /** HW as last checkpointed; 0 when unknown. */
+  checkpointedHighWatermark(topicId: string, partition: number): number;
+  /** `replication-offset-checkpoint`, temp file, sync, rename, directory sync. */
+  checkpointHighWatermarks(
+    entries: readonly {
+      readonly topic: string;
+      readonly partition: number;
+      readonly offset: number;
+    }[],
+  ): Promise<void>;
+  /** Flushes all, writes checkpoints and the clean-shutdown marker (last), releases the lock. */
+  close(options: { readonly clean: boolean; readonly brokerEpoch: number }): Promise<void>;
+}

@@ -1,0 +1,4 @@
+export * from './generated';
+export * from './method';
+export * from './methods';
+export * from './transport';

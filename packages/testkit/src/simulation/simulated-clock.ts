@@ -1,0 +1,102 @@
+/**
+ * Time that passes only when a test says so. Timers fire in the order of their due time, then of their
+ * making; between two of them all promise jobs run dry, so that one seed gives one run.
+ * Called by unit tests and by every simulated world.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock, Timer } from '@tributary/common';
+
+interface Pending {
+  readonly due: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+export class SimulatedClock implements Clock {
+  private time = 0;
+  private made = 0;
+  private pending: Pending[] = [];
+
+  /** @param epochMs wall time at the start; default 2024-01-01T00:00:00Z. */
+  constructor(private epochMs = 1_704_067_200_000) {}
+
+  now(): number {
+    return this.time;
+  }
+
+  wallTime(): number {
+    return this.epochMs + Math.floor(this.time);
+  }
+
+  /** The wall clock jumps; monotonic time and timers do not notice. */
+  jumpWallTime(byMs: number): void {
+    this.epochMs += byMs;
+  }
+
+  setTimer(delayMs: number, fire: () => void): Timer {
+    const entry: Pending = { due: this.time + Math.max(0, delayMs), order: this.made++, fire };
+    let at = this.pending.length;
+    while (at > 0 && this.pending[at - 1]!.due > entry.due) at -= 1;
+    this.pending.splice(at, 0, entry);
+    return {
+      cancel: () => {
+        const index = this.pending.indexOf(entry);
+        if (index >= 0) this.pending.splice(index, 1);
+      },
+    };
+  }
+
+  get pendingTimers(): number {
+    return this.pending.length;
+  }
+
+  /** Fires the next timer, if one is due by `until`. False: none was. */
+  async step(until = Infinity): Promise<boolean> {
+    await settle();
+    const next = this.pending[0];
+    if (!next || next.due > until) return false;
+    this.pending.shift();
+    this.time = Math.max(this.time, next.due);
+    next.fire();
+    await settle();
+    return true;
+  }
+
+  /** Lets `ms` pass, firing what becomes due. */
+  async advance(ms: number): Promise<void> {
+    const until = this.time + ms;
+    while (await this.step(until));
+    this.time = until;
+  }
+
+  /** Runs until the condition holds; false if it did not within `withinMs`. */
+  async runUntil(condition: () => boolean, withinMs: number): Promise<boolean> {
+    const until = this.time + withinMs;
+    await settle();
+    while (!condition()) {
+      if (!(await this.step(until))) {
+        this.time = until;
+        return condition();
+      }
+    }
+    return true;
+  }
+
+  /** Runs until the promise settles, and gives its outcome; throws if it does not within `withinMs`. */
+  async settleWithin<T>(work: Promise<T>, withinMs: number): Promise<T> {
+    let done = false;
+    const mark = (): void => {
+      done = true;
+    };
+    work.then(mark, mark);
+    if (!(await this.runUntil(() => done, withinMs))) {
+      throw new Error(`not settled within ${withinMs} simulated ms`);
+    }
+    return work;
+  }
+}
+
+/** All promise jobs, and those that they start, have run when this resolves. */
+export async function settle(): Promise<void> {
+  await nextTurn();
+}
