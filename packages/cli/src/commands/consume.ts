@@ -1,0 +1,174 @@
+/**
+ * `trib consume TOPIC`: records to standard output, as their bare values or as one JSON object a line.
+ * With --group it is a member like any other and commits what it has printed.
+ */
+import { once } from 'node:events';
+import { TributaryError } from '@tributary/common';
+import type { Client, Consumer, ConsumerRecord } from '@tributary/client';
+import { Option, type Command } from 'commander';
+import { renderJsonLine } from '../output/render';
+import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
+import { EndWatch } from './end-watch';
+import { runCommand } from './run-command';
+import { wholeNumber } from './topic';
+
+const COMMIT_EVERY_RECORDS = 1000;
+
+interface ConsumeOptions extends ConnectionOptions {
+  readonly group?: string;
+  readonly from: string;
+  readonly partition?: string;
+  readonly count?: string;
+  readonly exitAtEnd?: boolean;
+}
+
+export function registerConsumeCommand(program: Command): void {
+  withConnection(program.command('consume <topic>').description('print the records of a topic'), [])
+    .addOption(
+      new Option(
+        '-o, --output <format>',
+        'value: the bytes and a newline; ndjson: one JSON object a line',
+      )
+        .choices(['value', 'ndjson'])
+        .default('value'),
+    ) // prettier-ignore
+    .option('-g, --group <group>', 'share the partitions with the other members of this group')
+    .option('--from <start|end|OFFSET>', 'where to begin where the group has no offset', 'start')
+    .option('-p, --partition <number>', 'this partition only (not with --group)')
+    .option('-n, --count <records>', 'stop after so many records')
+    .option('--exit-at-end', 'stop at what was the end when the command began')
+    .action(runCommand(consume));
+}
+
+async function consume(
+  args: readonly string[],
+  options: ConsumeOptions,
+  command: Command,
+): Promise<void> {
+  const topic = args[0] as string;
+  const limit = options.count === undefined ? Infinity : wholeNumber(options.count, '--count');
+  if (options.group !== undefined && options.partition !== undefined) {
+    throw new TributaryError('INVALID_ARGUMENT', '--partition cannot be combined with --group');
+  }
+  if (limit === 0) return;
+  await withClient(options, command, async (client) => {
+    const consumer = await makeConsumer(client, topic, options);
+    const stop = stopOnSignals(consumer);
+    const end = options.exitAtEnd
+      ? await EndWatch.start(client, consumer, topic, {
+          group: options.group,
+          timeoutMs: timeoutMsOf(options),
+        })
+      : undefined;
+    try {
+      await printRecords(consumer, limit, options);
+      if (end?.failure) throw end.failure;
+    } finally {
+      end?.stop();
+      stop();
+      await consumer.close({ timeoutMs: 5000 });
+    }
+  });
+}
+
+async function makeConsumer(
+  client: Client,
+  topic: string,
+  options: ConsumeOptions,
+): Promise<Consumer> {
+  const from = options.from === 'end' ? 'latest' : 'earliest';
+  if (options.group !== undefined) {
+    if (options.from !== 'start' && options.from !== 'end') {
+      throw new TributaryError('INVALID_ARGUMENT', '--from OFFSET cannot be combined with --group');
+    }
+    return client.consumer({ group: options.group, topics: [topic], from });
+  }
+  const described = await client.admin().describeTopic(topic, { timeoutMs: timeoutMsOf(options) });
+  const wanted =
+    options.partition === undefined ? undefined : wholeNumber(options.partition, '--partition');
+  const partitions = described.partitions
+    .map(({ partition }) => partition)
+    .filter((partition) => wanted === undefined || partition === wanted);
+  if (partitions.length === 0) {
+    throw new TributaryError('UNKNOWN_PARTITION', `topic ${topic} has no partition ${wanted}`);
+  }
+  const offset = options.from === 'start' || options.from === 'end' ? undefined : BigInt(wholeNumber(options.from, '--from')); // prettier-ignore
+  return client.consumer({
+    from,
+    assign: partitions.map((partition) => ({
+      topic,
+      partition,
+      ...(offset === undefined ? {} : { offset }),
+    })),
+  });
+}
+
+async function printRecords(
+  consumer: Consumer,
+  limit: number,
+  options: ConsumeOptions,
+): Promise<void> {
+  let printed = 0;
+  let uncommitted = 0;
+  for await (const record of consumer) {
+    await write(
+      options.output === 'ndjson' ? Buffer.from(renderJsonLine(asJson(record))) : valueLine(record),
+    );
+    printed += 1;
+    uncommitted += 1;
+    const last = printed >= limit;
+    if (options.group !== undefined && (uncommitted >= COMMIT_EVERY_RECORDS || last)) {
+      if (last) await record.commit();
+      else await consumer.commit();
+      uncommitted = 0;
+    }
+    if (last) return;
+  }
+  if (options.group !== undefined && uncommitted > 0) await consumer.commit();
+}
+
+function valueLine(record: ConsumerRecord): Buffer {
+  return Buffer.concat([(record.value as Buffer | null) ?? Buffer.alloc(0), Buffer.from('\n')]);
+}
+
+/** Bytes that are valid UTF-8 are shown as text under `key` / `value`, others as base64 under `...Base64`. */
+function asJson(record: ConsumerRecord): Record<string, unknown> {
+  return {
+    topic: record.topic,
+    partition: record.partition,
+    offset: record.offset,
+    timestamp: record.timestamp,
+    ...textOrBase64('key', record.key as Buffer | null),
+    ...textOrBase64('value', record.value as Buffer | null),
+    headers: [...record.headers].map(([name, value]) => ({
+      name,
+      ...textOrBase64('value', value as Buffer | null),
+    })),
+  };
+}
+
+function textOrBase64(name: string, bytes: Buffer | null): Record<string, string | null> {
+  if (bytes === null) return { [name]: null };
+  const text = bytes.toString('utf8');
+  return Buffer.from(text, 'utf8').equals(bytes)
+    ? { [name]: text }
+    : { [`${name}Base64`]: bytes.toString('base64') };
+}
+
+async function write(bytes: Buffer): Promise<void> {
+  if (!process.stdout.write(bytes)) await once(process.stdout, 'drain');
+}
+
+/** Ctrl-C ends the loop; what was printed is committed on the way out. */
+function stopOnSignals(consumer: Consumer): () => void {
+  const stop = (): void => {
+    process.exitCode = 130;
+    void consumer.stop();
+  };
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  return () => {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+  };
+}

@@ -1,0 +1,15 @@
+/** The commands that talk to a running cluster. Called once by main. */
+import type { Command } from 'commander';
+import { registerClusterCommands } from './cluster';
+import { registerConsumeCommand } from './consume';
+import { registerGroupCommands } from './group';
+import { registerProduceCommand } from './produce';
+import { registerTopicCommands } from './topic';
+
+export function registerDataCommands(program: Command): void {
+  registerTopicCommands(program);
+  registerProduceCommand(program);
+  registerConsumeCommand(program);
+  registerGroupCommands(program);
+  registerClusterCommands(program);
+}

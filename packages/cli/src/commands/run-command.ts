@@ -1,0 +1,32 @@
+/**
+ * The frame of every command: runs it, prints a failure the same way everywhere, sets the exit code. A
+ * command never calls process.exit itself, so that its cleanup always runs.
+ */
+import type { Command } from 'commander';
+import { exitCodeOf, renderFailure } from '../output/failure';
+
+type Action<Options> = (
+  args: readonly string[],
+  options: Options,
+  command: Command,
+) => Promise<void>;
+
+/** Commander passes the positional arguments, then the options, then the command. */
+export function runCommand<Options>(
+  action: Action<Options>,
+): (...parameters: unknown[]) => Promise<void> {
+  return async (...parameters) => {
+    const command = parameters[parameters.length - 1] as Command;
+    const options = parameters[parameters.length - 2] as Options;
+    const args = parameters.slice(0, -2).filter((arg): arg is string => typeof arg === 'string');
+    try {
+      await action(args, options, command);
+    } catch (error) {
+      const { output, debug } = options as { output?: string; debug?: boolean };
+      process.stderr.write(
+        renderFailure(error, { json: output === 'json', debug: debug === true }),
+      );
+      process.exitCode = exitCodeOf(error);
+    }
+  };
+}

@@ -1,0 +1,186 @@
+/** `trib topic create|list|describe|delete`. */
+import { TributaryError } from '@tributary/common';
+import type { Command } from 'commander';
+import { renderJson, renderTable, type Row } from '../output/render';
+import {
+  outputFormat,
+  timeoutMsOf,
+  withClient,
+  withConnection,
+  type ConnectionOptions,
+} from './connection';
+import { runCommand } from './run-command';
+
+interface CreateOptions extends ConnectionOptions {
+  readonly partitions: string;
+  readonly replicationFactor: string;
+  readonly config: readonly string[];
+  readonly ifNotExists?: boolean;
+}
+
+export function registerTopicCommands(program: Command): void {
+  const topic = program.command('topic').description('create, list, describe, delete topics');
+
+  withConnection(topic.command('create <topic>').description('create a topic'))
+    .option('-p, --partitions <count>', 'count of partitions', '3')
+    .option(
+      '-r, --replication-factor <count>',
+      'replicas of each partition (0: as the brokers are set)',
+      '0',
+    )
+    .option('-c, --config <name=value>', 'a topic setting; may be repeated', collect, [])
+    .option('--if-not-exists', 'succeed when the topic is there already')
+    .action(runCommand(createTopic));
+
+  withConnection(topic.command('list').description('list the topics')).action(
+    runCommand(listTopics),
+  );
+
+  withConnection(topic.command('describe <topic>').description('show partitions, leaders, in-sync replicas, offsets'))
+    .action(runCommand(describeTopic)); // prettier-ignore
+
+  withConnection(topic.command('delete <topic>').description('delete a topic and its data')).action(
+    runCommand(deleteTopic),
+  );
+}
+
+function collect(value: string, previous: readonly string[]): string[] {
+  return [...previous, value];
+}
+
+async function createTopic(
+  args: readonly string[],
+  options: CreateOptions,
+  command: Command,
+): Promise<void> {
+  const name = args[0] as string;
+  await withClient(options, command, async (client) => {
+    try {
+      const created = await client.admin().createTopic(
+        {
+          topic: name,
+          partitions: wholeNumber(options.partitions, '--partitions'),
+          replicationFactor: wholeNumber(options.replicationFactor, '--replication-factor'),
+          configs: parseConfigs(options.config),
+        },
+        { timeoutMs: timeoutMsOf(options) },
+      );
+      const row = {
+        topic: created.topic,
+        partitions: created.partitions,
+        replicationFactor: created.replicationFactor,
+        topicId: created.topicId,
+      };
+      print(options, row, Object.keys(row), [row]);
+    } catch (error) {
+      if (!(
+        options.ifNotExists &&
+        error instanceof TributaryError &&
+        error.code === 'TOPIC_EXISTS'
+      )) {
+        throw error;
+      }
+      process.stderr.write(`topic ${name} exists already\n`);
+    }
+  });
+}
+
+async function listTopics(
+  _args: readonly string[],
+  options: ConnectionOptions,
+  command: Command,
+): Promise<void> {
+  await withClient(options, command, async (client) => {
+    const topics = await client.admin().listTopics({ timeoutMs: timeoutMsOf(options) });
+    const rows = topics.map((topic) => ({
+      topic: topic.topic,
+      partitions: topic.partitions.length,
+      replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
+      topicId: topic.topicId,
+    }));
+    rows.sort((a, b) => (a.topic < b.topic ? -1 : 1));
+    print(options, rows, ['topic', 'partitions', 'replicationFactor', 'topicId'], rows);
+  });
+}
+
+async function describeTopic(
+  args: readonly string[],
+  options: ConnectionOptions,
+  command: Command,
+): Promise<void> {
+  const name = args[0] as string;
+  await withClient(options, command, async (client) => {
+    const described = await client.admin().describeTopic(name, { timeoutMs: timeoutMsOf(options) });
+    const rows = described.partitions.map((partition) => ({
+      partition: partition.partition,
+      leader: partition.leader ?? null,
+      leaderEpoch: partition.leaderEpoch,
+      replicas: [...partition.replicas],
+      isr: [...partition.isr],
+      startOffset: partition.startOffset === undefined ? null : partition.startOffset.toString(),
+      endOffset: partition.endOffset === undefined ? null : partition.endOffset.toString(),
+    }));
+    const document = {
+      topic: described.topic,
+      topicId: described.topicId,
+      configs: described.configs,
+      partitions: rows,
+    };
+    if (outputFormat(options) === 'table') {
+      const configs = Object.entries(described.configs).map(([key, value]) => `${key}=${value}`);
+      process.stdout.write(
+        `topic ${described.topic}  id ${described.topicId}  ${configs.join(' ') || 'default settings'}\n`,
+      );
+    }
+    print(
+      options,
+      document,
+      ['partition', 'leader', 'leaderEpoch', 'replicas', 'isr', 'startOffset', 'endOffset'],
+      rows,
+    );
+  });
+}
+
+async function deleteTopic(
+  args: readonly string[],
+  options: ConnectionOptions,
+  command: Command,
+): Promise<void> {
+  const name = args[0] as string;
+  await withClient(options, command, async (client) => {
+    await client.admin().deleteTopic(name, { timeoutMs: timeoutMsOf(options) });
+    if (outputFormat(options) === 'json')
+      process.stdout.write(renderJson({ topic: name, deleted: true }));
+    else process.stderr.write(`topic ${name} deleted\n`);
+  });
+}
+
+function print(
+  options: ConnectionOptions,
+  document: unknown,
+  columns: readonly string[],
+  rows: readonly Row[],
+): void {
+  process.stdout.write(
+    outputFormat(options) === 'json' ? renderJson(document) : renderTable(columns, rows),
+  );
+}
+
+export function wholeNumber(text: string, option: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) {
+    throw new TributaryError('INVALID_ARGUMENT', `${option} ${text} is not a whole number`);
+  }
+  return Number(text);
+}
+
+function parseConfigs(pairs: readonly string[]): Record<string, string> {
+  const configs: Record<string, string> = {};
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=');
+    if (equals <= 0) {
+      throw new TributaryError('INVALID_ARGUMENT', `--config ${pair} has not the form name=value`);
+    }
+    configs[pair.slice(0, equals)] = pair.slice(equals + 1);
+  }
+  return configs;
+}
