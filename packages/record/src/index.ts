@@ -1,1 +1,21 @@
-export {};
+export {
+  assignOffsetAndEpoch,
+  BATCH_HEADER_BYTES,
+  batchSizeAt,
+  checkCrc,
+  lastOffsetAt,
+  readBatchHeader,
+  rewriteProducer,
+  splitBatches,
+  type BatchHeader,
+  type ProducerStamp,
+  type TimestampType,
+} from './batch-header';
+export * from './batch-builder';
+export { decodeBatch, MAX_INFLATED_BYTES, type DecodeOptions } from './batch-decoder';
+export * from './batch-validator';
+export * from './codec/codec';
+export { codecById, codecByName, supportedCodecs } from './codec/codecs';
+export { crc32c } from './crc32c';
+export { MAX_TIMESTAMP, recordSizeBound } from './record';
+export type { DecodedRecord, RecordHeader, RecordInput } from './record';

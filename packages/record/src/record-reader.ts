@@ -1,0 +1,136 @@
+/**
+ * Reads the records of one batch, inflated. Never beyond its end: every length is checked before it is
+ * believed, and whatever does not fit is INVALID_BATCH. `skipRecord` makes no objects: the broker walks
+ * each produced batch with it. Called by validator and decoder.
+ */
+import { invalidBatch } from './batch-header';
+import type { RecordHeader } from './record';
+
+export class RecordReader {
+  /** Of the record read last. */
+  timestampDelta = 0;
+  offsetDelta = 0;
+  private at = 0;
+  private end = 0;
+
+  constructor(private readonly bytes: Buffer) {}
+
+  get finished(): boolean {
+    return this.at === this.bytes.length;
+  }
+
+  /** Checks the whole shape of the next record, keeps nothing but its two deltas. */
+  skipRecord(): void {
+    this.start();
+    this.skipField('key');
+    this.skipField('value');
+    const headers = this.headersCount();
+    for (let i = 0; i < headers; i += 1) {
+      if (this.skipField('header key') < 0) throw invalidBatch('a header has no key');
+      this.skipField('header value');
+    }
+    this.finish();
+  }
+
+  /** The next record's key, value and headers as views. */
+  readRecord(): { key: Buffer | null; value: Buffer | null; headers: RecordHeader[] } {
+    this.start();
+    const key = this.field('key');
+    const value = this.field('value');
+    const count = this.headersCount();
+    const headers: RecordHeader[] = [];
+    for (let i = 0; i < count; i += 1) {
+      const name = this.field('header key');
+      if (name === null) throw invalidBatch('a header has no key');
+      headers.push({ key: name.toString('utf8'), value: this.field('header value') });
+    }
+    this.finish();
+    return { key, value, headers };
+  }
+
+  private start(): void {
+    this.end = this.bytes.length;
+    const length = this.varint();
+    if (length < 0 || length > this.bytes.length - this.at) {
+      throw invalidBatch(`a record of ${length} bytes reaches beyond its batch`);
+    }
+    this.end = this.at + length;
+    this.take(1); // attributes of a record: none is defined
+    this.timestampDelta = this.varlong();
+    this.offsetDelta = this.varint();
+  }
+
+  private finish(): void {
+    if (this.at !== this.end) {
+      throw invalidBatch(`a record is ${this.end - this.at} bytes longer than its fields`);
+    }
+  }
+
+  private headersCount(): number {
+    const count = this.varint();
+    // A header has at least two bytes, so a count that lies cannot make us loop for long.
+    if (count < 0 || count > (this.end - this.at) / 2) {
+      throw invalidBatch(`a record cannot have ${count} headers`);
+    }
+    return count;
+  }
+
+  private skipField(what: string): number {
+    const length = this.varint();
+    if (length < -1) throw invalidBatch(`a ${what} cannot have ${length} bytes`);
+    if (length > 0) this.take(length);
+    return length;
+  }
+
+  private field(what: string): Buffer | null {
+    const length = this.skipField(what);
+    return length < 0 ? null : this.bytes.subarray(this.at - length, this.at);
+  }
+
+  private take(length: number): void {
+    this.at += length;
+    if (this.at > this.end) throw invalidBatch('a record ends before its fields do');
+  }
+
+  private byte(): number {
+    if (this.at >= this.end) throw invalidBatch('a record ends within a number');
+    return this.bytes[this.at++] as number;
+  }
+
+  private varint(): number {
+    let byte = this.byte();
+    let value = byte & 0x7f;
+    for (let shift = 7; byte > 0x7f; shift += 7) {
+      if (shift > 28) throw invalidBatch('a number has more than five bytes');
+      byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+    }
+    return (value >>> 1) ^ -(value & 1);
+  }
+
+  private varlong(): number {
+    const from = this.at;
+    let value = 0;
+    for (let shift = 0; shift < 28; shift += 7) {
+      const byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte <= 0x7f) return (value >>> 1) ^ -(value & 1);
+    }
+    this.at = from;
+    return this.wideVarlong();
+  }
+
+  /** More than four bytes: timestamps days apart, rare enough for bigint. */
+  private wideVarlong(): number {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      if (shift > 63n) throw invalidBatch('a number has more than ten bytes');
+      const byte = this.byte();
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte <= 0x7f) break;
+    }
+    const decoded = Number(BigInt.asIntN(64, (value >> 1n) ^ -(value & 1n)));
+    if (!Number.isSafeInteger(decoded)) throw invalidBatch('a timestamp is beyond 2^53');
+    return decoded;
+  }
+}
