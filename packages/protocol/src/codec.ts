@@ -1,9 +1,54 @@
 /**
  * Encoders and decoders by message name: proto-loader's for most, our own for the hot messages. Called by
- * the table of methods.
+ * the table of methods. Invariant: numbers in decoded messages are safe integers; a varint beyond that is
+ * refused here, so that nothing inside needs to check offsets and epochs that came off the wire.
  */
+import { TributaryError } from '@tributary/common';
 import type { Codec } from './method';
+import { messageDefinition } from './proto-definitions';
 
 export function codecOf<Input, Output>(messageName: string): Codec<Input, Output> {
-  throw new Error(`not built yet: ${messageName}`);
+  return generalCodec(messageName);
+}
+
+/** proto-loader's codec; proto/ is loaded at the first call of either function. */
+export function generalCodec<Input, Output>(messageName: string): Codec<Input, Output> {
+  return {
+    encode(message: Input): Buffer {
+      try {
+        return messageDefinition(messageName).serialize(message as object);
+      } catch (thrown) {
+        throw TributaryError.from(thrown, 'INVALID_ARGUMENT');
+      }
+    },
+    decode(bytes: Buffer): Output {
+      const { deserialize } = messageDefinition(messageName);
+      let message: object;
+      try {
+        message = deserialize(bytes);
+      } catch (thrown) {
+        throw undecodable(messageName, thrown);
+      }
+      refuseUnsafeNumbers(message, messageName);
+      return message as Output;
+    },
+  };
+}
+
+export function undecodable(messageName: string, thrown: unknown): TributaryError {
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  return new TributaryError('INVALID_ARGUMENT', `the bytes are not a ${messageName}: ${why}`, {
+    cause: thrown,
+  });
+}
+
+function refuseUnsafeNumbers(value: unknown, messageName: string): void {
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value)) {
+      throw undecodable(messageName, new Error(`${value} is beyond the safe integers`));
+    }
+  } else if (typeof value === 'object' && value !== null && !Buffer.isBuffer(value)) {
+    const nested: unknown[] = Array.isArray(value) ? value : Object.values(value);
+    for (const entry of nested) refuseUnsafeNumbers(entry, messageName);
+  }
 }

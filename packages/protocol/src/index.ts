@@ -1,3 +1,4 @@
+export * from './error-mapping';
 export * from './generated';
 export * from './method';
 export * from './methods';
