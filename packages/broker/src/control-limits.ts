@@ -1,0 +1,54 @@
+/**
+ * The numbers of the control plane, each with its unit. Server configuration overrides single ones; tests
+ * and the simulation use the defaults.
+ */
+export interface ControlLimits {
+  /** A new controller elects away from a leader whose stream is not up only after this long. */
+  readonly controlStreamGraceMs: number;
+  readonly heartbeatIntervalMs: number;
+  /** Silence on a control stream after which a broker may not lead any more. */
+  readonly heartbeatTimeoutMs: number;
+  /** A dialled broker must have answered the hello within this time. */
+  readonly helloTimeoutMs: number;
+  /** Longest wait between two dials of a broker that cannot be reached. */
+  readonly redialMaxMs: number;
+  /** acks 0 and 1 are refused once coordinator and controller have been silent this long. */
+  readonly zombieGraceMs: number;
+  /** An AlterPartition request unanswered for so long is reported as TIMEOUT: unknown. */
+  readonly alterPartitionTimeoutMs: number;
+  /** How long a graceful stop waits for leaderships to be handed over. */
+  readonly controlledShutdownMs: number;
+  /** Upper bound of the random delay before trying to become controller. */
+  readonly electionDelayMs: number;
+  /** A controller that resigned without stopping lets the others go first for so long. */
+  readonly resignPauseMs: number;
+  /** Replicas that did not confirm their deletion are told again after this long. */
+  readonly deletionRetryMs: number;
+  /** Time for the first contact with the coordinator at start. */
+  readonly coordinatorReadyMs: number;
+  readonly maxPartitionsPerTopic: number;
+  readonly defaultPartitions: number;
+  /** Lowered to the count of brokers where there are fewer. */
+  readonly defaultReplicationFactor: number;
+  /** For admin requests that name no timeout. */
+  readonly defaultAdminTimeoutMs: number;
+}
+
+export const defaultControlLimits: ControlLimits = {
+  controlStreamGraceMs: 1_500,
+  heartbeatIntervalMs: 500,
+  heartbeatTimeoutMs: 3_000,
+  helloTimeoutMs: 2_000,
+  redialMaxMs: 500,
+  zombieGraceMs: 10_000,
+  alterPartitionTimeoutMs: 5_000,
+  controlledShutdownMs: 1_500,
+  electionDelayMs: 50,
+  resignPauseMs: 1_000,
+  deletionRetryMs: 2_000,
+  coordinatorReadyMs: 15_000,
+  maxPartitionsPerTopic: 1_000,
+  defaultPartitions: 1,
+  defaultReplicationFactor: 3,
+  defaultAdminTimeoutMs: 30_000,
+};
