@@ -65,10 +65,9 @@ function readEnvironment(
 
 function readFlags(args: readonly string[], found: Found, problems: string[]): void {
   const byFlag = new Map(settingNames.map((name) => [flagName(name), name]));
-  const options: ParseArgsConfig['options'] = Object.fromEntries([
-    ...[...byFlag.keys()].map((flag) => [flag, { type: 'string' }] as const),
-    ...actionFlags.map((flag) => [flag, { type: 'boolean' }] as const),
-  ]);
+  const options: NonNullable<ParseArgsConfig['options']> = {};
+  for (const flag of byFlag.keys()) options[flag] = { type: 'string' };
+  for (const flag of actionFlags) options[flag] = { type: 'boolean' };
   const parsed = parseArgs({ args: [...args], options, strict: false, tokens: true });
   let afterUnknown = -1; // what follows an unknown flag is taken for its value
   for (const token of parsed.tokens ?? []) {
