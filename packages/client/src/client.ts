@@ -1,0 +1,112 @@
+/**
+ * The entry of the SDK: one client per cluster and process. Invariant: making it dials nothing and throws at
+ * once for a wrong configuration; closing it is bounded and leaves no timer, connection or session behind.
+ * It wires the context that producer, consumer and admin share.
+ */
+import {
+  Deadline,
+  silentLogger,
+  systemClock,
+  systemRandom,
+  TributaryError,
+} from '@tributary/common';
+import type { Logger } from '@tributary/common';
+import { checkClientOptions, type ClientConfig, type ClientOptions } from './client-config';
+import { ClusterAccess } from './connection/cluster-access';
+import { MetadataCache } from './metadata/metadata-cache';
+import type { ClientContext } from './seams';
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** Default: the client's requestTimeoutMs. */
+  readonly timeoutMs?: number;
+}
+
+export interface CloseOptions {
+  /** How long to finish what was begun. Default 5000. */
+  readonly timeoutMs?: number;
+}
+
+interface Closable {
+  close(options: CloseOptions): Promise<void>;
+}
+
+/** Producers and consumers of one client; far more than any process needs. */
+export const MAX_CLIENT_PARTS = 10_000;
+
+/** Throws INVALID_CONFIG, listing every problem. */
+export function createClient(options: ClientOptions): Client {
+  return new Client(checkClientOptions(options), options);
+}
+
+export class Client implements AsyncDisposable {
+  readonly context: ClientContext;
+  private readonly access: ClusterAccess;
+  private readonly closing = new AbortController();
+  private readonly parts = new Set<Closable>();
+  private closed: Promise<void> | undefined;
+
+  /** Use `createClient`. */
+  constructor(config: ClientConfig, options: ClientOptions) {
+    const clock = options.clock ?? systemClock;
+    const random = options.random ?? systemRandom;
+    const logger = options.logger ?? warningsOnly;
+    const { clientId, requestTimeoutMs, waitForTopic } = config;
+    this.access = new ClusterAccess({ clock, random, logger }, config, options);
+    this.context = {
+      clientId,
+      clock,
+      random,
+      logger,
+      requestTimeoutMs,
+      metadata: new MetadataCache(clock, random, this.access.source, {
+        requestTimeoutMs,
+        waitForTopic,
+      }),
+      connections: this.access.connections,
+      groups: () => this.access.groups(this.context),
+      closing: this.closing.signal,
+    };
+  }
+
+  /** Resolves once the cluster answers; rejects with what keeps it from doing so. */
+  async ready(options: CallOptions = {}): Promise<void> {
+    this.assertOpen();
+    const { clock, metadata, requestTimeoutMs } = this.context;
+    const deadline = Deadline.after(clock, options.timeoutMs ?? requestTimeoutMs, options.signal);
+    await deadline.race(metadata.anyBroker(0, deadline), 'finding the cluster');
+  }
+
+  /** Closes its producers (flushing) and consumers, then every connection. Idempotent. */
+  close(options: CloseOptions = {}): Promise<void> {
+    this.closed ??= this.closeAll(options.timeoutMs ?? 5_000);
+    return this.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private async closeAll(timeoutMs: number): Promise<void> {
+    const deadline = Deadline.after(this.context.clock, timeoutMs);
+    const closes = [...this.parts].map((part) => part.close({ timeoutMs }));
+    // A part that fails to close in time has said so to its own callers.
+    await Promise.allSettled(closes.map((close) => deadline.race(close, 'closing')));
+    this.closing.abort(new TributaryError('CLOSED', 'the client is closed'));
+    await this.access.close(Math.max(100, deadline.remainingMs));
+  }
+
+  private assertOpen(): void {
+    if (this.closed) throw new TributaryError('CLOSED', 'the client is closed');
+  }
+}
+
+const warningsOnly: Logger = {
+  ...silentLogger,
+  warn: (message, fields) => writeLine('warn', message, fields),
+  error: (message, fields) => writeLine('error', message, fields),
+};
+
+function writeLine(level: string, message: string, fields: object = {}): void {
+  process.stderr.write(`tributary ${level}: ${message} ${JSON.stringify(fields)}\n`);
+}

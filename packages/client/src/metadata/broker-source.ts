@@ -1,0 +1,155 @@
+/**
+ * The MetadataSource of `brokers:` clients: asks any broker. Invariant: a read tries every known address, the
+ * bootstrap ones included, before it gives up; it never hangs on one of them. Called by MetadataCache.
+ */
+import { backoffMs, sleep, TributaryError } from '@tributary/common';
+import type { Clock, Deadline, Random } from '@tributary/common';
+import {
+  methods,
+  type Address,
+  type MetadataResponse,
+  type PartitionMetadata,
+} from '@tributary/protocol';
+import type {
+  BrokerConnections,
+  BrokerNode,
+  ClusterSnapshot,
+  MetadataSource,
+  PartitionView,
+  TopicView,
+} from '../seams';
+
+/** One broker may take this long to answer before the next one is asked. */
+export const METADATA_ATTEMPT_MS = 3_000;
+/** Tours over all known addresses before a read gives up. */
+export const METADATA_TOURS = 3;
+
+export interface BrokerSourceOptions {
+  readonly bootstrap: readonly Address[];
+  /** undefined: the listener that a request comes in on. */
+  readonly listener: string | undefined;
+}
+
+export class BrokerSource implements MetadataSource {
+  private brokers: readonly BrokerNode[] = [];
+  private turn = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly random: Random,
+    private readonly connections: BrokerConnections,
+    private readonly options: BrokerSourceOptions,
+  ) {}
+
+  async read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot> {
+    let failure: TributaryError | undefined;
+    for (let tour = 0; tour < METADATA_TOURS; tour += 1) {
+      const candidates = this.candidates();
+      for (let step = 0; step < candidates.length; step += 1) {
+        deadline.check('reading metadata');
+        const broker = candidates[(this.turn + step) % candidates.length] as BrokerNode;
+        try {
+          const response = await this.ask(broker, topics, deadline);
+          this.turn += step;
+          return this.snapshotOf(response);
+        } catch (thrown) {
+          failure = TributaryError.from(thrown);
+          if (failure.code === 'CANCELLED' || failure.code === 'INVALID_ARGUMENT') throw failure;
+        }
+      }
+      const waitMs = backoffMs(tour, this.random);
+      if (tour + 1 === METADATA_TOURS || waitMs >= deadline.remainingMs) break;
+      await sleep(this.clock, waitMs, deadline.signal);
+    }
+    throw this.unreachable(failure);
+  }
+
+  async anyBroker(attempt: number, deadline: Deadline): Promise<BrokerNode> {
+    if (this.brokers.length === 0 || attempt >= this.brokers.length) {
+      await this.read([], deadline);
+    }
+    const count = this.brokers.length;
+    const chosen = count === 0 ? undefined : this.brokers[(this.turn + attempt) % count];
+    if (!chosen) throw this.unreachable(undefined);
+    return chosen;
+  }
+
+  async close(): Promise<void> {
+    // The connections belong to the client.
+  }
+
+  /** Those that the last answer named, then the bootstrap addresses. */
+  private candidates(): BrokerNode[] {
+    const known = new Set(this.brokers.map(({ address }) => `${address.host}:${address.port}`));
+    const bootstrap = this.options.bootstrap
+      .filter(({ host, port }) => !known.has(`${host}:${port}`))
+      .map((address) => ({ brokerId: -1, brokerEpoch: 0, address }));
+    return [...this.brokers, ...bootstrap];
+  }
+
+  private ask(
+    broker: BrokerNode,
+    topics: readonly string[] | undefined,
+    deadline: Deadline,
+  ): Promise<MetadataResponse> {
+    return this.connections.to(broker).call(
+      methods.broker.metadata,
+      {
+        topics: topics ? [...topics] : [],
+        allTopics: topics === undefined,
+        listener: this.options.listener ?? '',
+      },
+      {
+        timeoutMs: Math.max(1, Math.min(METADATA_ATTEMPT_MS, deadline.remainingMs)),
+        ...(deadline.signal ? { signal: deadline.signal } : {}),
+      },
+    );
+  }
+
+  private snapshotOf(response: MetadataResponse): ClusterSnapshot {
+    const brokers = response.brokers.map(({ brokerId, brokerEpoch, host, port }) => ({
+      brokerId,
+      brokerEpoch,
+      address: { host, port },
+    }));
+    if (brokers.length > 0) this.brokers = brokers;
+    const byId = new Map(brokers.map((broker) => [broker.brokerId, broker]));
+    const topics = response.topics
+      .filter(({ error }) => !error || error.code === 'NONE')
+      .map((topic): TopicView => {
+        const partitions = topic.partitions.map((partition) => viewOf(partition, byId));
+        partitions.sort((a, b) => a.partition - b.partition);
+        return { topic: topic.topic, topicId: topic.topicId, partitions, configs: topic.configs };
+      });
+    const { clusterId, controllerId } = response;
+    return {
+      clusterId,
+      controllerId: controllerId < 0 ? undefined : controllerId,
+      brokers,
+      topics,
+    };
+  }
+
+  private unreachable(cause: TributaryError | undefined): TributaryError {
+    const addresses = this.candidates().map(({ address }) => `${address.host}:${address.port}`);
+    const why = cause ? `: ${cause.message}` : '';
+    if (cause?.code === 'UNRESOLVABLE_ADDRESS') return cause;
+    return new TributaryError('UNAVAILABLE', `no broker answers at ${addresses.join(', ')}${why}`, {
+      cause,
+      outcome: 'not written',
+    });
+  }
+}
+
+function viewOf(
+  partition: PartitionMetadata,
+  brokers: ReadonlyMap<number, BrokerNode>,
+): PartitionView {
+  return {
+    partition: partition.partition,
+    leader: partition.leader < 0 ? undefined : brokers.get(partition.leader),
+    leaderEpoch: partition.leaderEpoch,
+    replicas: partition.replicas,
+    isr: partition.isr,
+  };
+}

@@ -1,0 +1,1 @@
+export { bytes, json, string, type Serde, type SerdeContext } from './serde';
