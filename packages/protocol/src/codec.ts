@@ -6,10 +6,15 @@
 import { TributaryError } from '@tributary/common';
 import type { Codec } from './method';
 import { messageDefinition } from './proto-definitions';
+import { hotCodecs } from './wire/hot-messages';
+import { undecodable } from './wire/undecodable';
 
 export function codecOf<Input, Output>(messageName: string): Codec<Input, Output> {
-  return generalCodec(messageName);
+  const codec: Codec<never, unknown> | undefined = hot.get(messageName);
+  return (codec as Codec<Input, Output> | undefined) ?? generalCodec(messageName);
 }
+
+const hot = hotCodecs(generalCodec);
 
 /** proto-loader's codec; proto/ is loaded at the first call of either function. */
 export function generalCodec<Input, Output>(messageName: string): Codec<Input, Output> {
@@ -33,13 +38,6 @@ export function generalCodec<Input, Output>(messageName: string): Codec<Input, O
       return message as Output;
     },
   };
-}
-
-export function undecodable(messageName: string, thrown: unknown): TributaryError {
-  const why = thrown instanceof Error ? thrown.message : String(thrown);
-  return new TributaryError('INVALID_ARGUMENT', `the bytes are not a ${messageName}: ${why}`, {
-    cause: thrown,
-  });
 }
 
 function refuseUnsafeNumbers(value: unknown, messageName: string): void {
