@@ -49,14 +49,11 @@ export const settingsSchema = z.object({
     .default(30_000)
     .describe('how long the start waits for ZooKeeper before it gives up'),
   shutdownTimeoutMs: whole(0, 600_000)
-    .default(3000)
-    .describe('how long a stop may hand over leaderships before it closes'),
+    .default(1500)
+    .describe('how long a stop may take to hand over leaderships'),
   zombieGraceMs: whole(1000, 3_600_000)
-    .default(20_000)
-    .describe('acks 0 and 1 are refused after ZooKeeper and controller were silent for this long'),
-  replicaLagTimeMaxMs: whole(500, 600_000)
     .default(10_000)
-    .describe('a follower that has not caught up for this long leaves the ISR'),
+    .describe('acks 0 and 1 are refused after ZooKeeper and controller were silent for this long'),
   logLevel: oneOf('debug', 'info', 'warn', 'error').default('info').describe('least level logged'),
   logFormat: oneOf('auto', 'json', 'text')
     .default('auto')
