@@ -1,0 +1,333 @@
+/**
+ * One replica on this broker: the pure core's state, the log, and who waits for it. The shell around
+ * `step`: it does what the effects say, in order, and turns log failures into `fail` events.
+ *
+ * Invariants: `state.logEndOffset` equals the log's after every call; an append happens only while this is the
+ * leader, in the epoch that the request was checked against, with no await in between; what is handed to a
+ * client ends at or below the HW. Called by the handlers of rpc/, by replication/, and by ReplicaManager.
+ */
+import {
+  assert,
+  hasCode,
+  partitionName,
+  TributaryError,
+  type Clock,
+  type LeaderHint,
+  type Logger,
+  type TopicConfig,
+} from '@tributary/common';
+import type { LeaderAppend, PartitionLog } from '@tributary/log';
+import { CommitPurgatory, type WaiterBudget } from './commit-purgatory';
+import { HotTail } from './hot-tail';
+import { isUnderMinIsr, maximalIsrSize } from './in-sync-replicas';
+import {
+  newReplica,
+  type EventOf,
+  type LeaderState,
+  type PartitionEffect,
+  type PartitionEvent,
+  type PartitionState,
+} from './partition-state';
+import { step } from './partition-step';
+
+/** One follower's attach, as the partition sees it. The leader's side of a replication stream. */
+export interface Attachment {
+  readonly brokerId: number;
+  /** There is more to push. */
+  logMoved(): void;
+  highWatermarkMoved(): void;
+  /** This attach is over: the follower must attach anew. */
+  end(error: TributaryError): void;
+}
+
+export type AlterEffect = Extract<PartitionEffect, { kind: 'alterPartition' }>;
+
+export interface PartitionContext {
+  readonly brokerId: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly budget: WaiterBudget;
+  /** Asks the controller and dispatches its answer. */
+  readonly alter: (partition: Partition, effect: AlterEffect) => void;
+}
+
+export class Partition {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  readonly name: string;
+  private current: PartitionState;
+  private readonly purgatory: CommitPurgatory;
+  private readonly hotTail: HotTail;
+  private readonly attachments = new Map<number, Attachment>();
+  private readonly watchers = new Set<() => void>();
+  /** Counts role changes and resignations, so that one that awaits sees that it was overtaken. */
+  private roleChanges = 0;
+
+  constructor(
+    readonly log: PartitionLog,
+    private topicConfig: TopicConfig,
+    highWatermark: number,
+    private readonly context: PartitionContext,
+  ) {
+    this.topic = log.topic;
+    this.topicId = log.topicId;
+    this.partition = log.partition;
+    this.name = partitionName(log.topic, log.partition);
+    this.current = newReplica(log.logEndOffset, Math.max(highWatermark, log.logStartOffset));
+    this.purgatory = new CommitPurgatory(context.clock, context.budget);
+    this.hotTail = new HotTail(log.logEndOffset);
+  }
+
+  get state(): PartitionState {
+    return this.current;
+  }
+
+  get config(): TopicConfig {
+    return this.topicConfig;
+  }
+
+  get waiting(): number {
+    return this.purgatory.waiting;
+  }
+
+  configure(config: TopicConfig): void {
+    this.topicConfig = config;
+    this.log.configure(config);
+  }
+
+  dispatch(event: PartitionEvent): void {
+    if (event.kind === 'resign' || event.kind === 'follow' || event.kind === 'fail') {
+      this.roleChanges += 1;
+    }
+    const { state, effects } = step(this.current, event, this.context.clock.now());
+    this.current = state;
+    for (const effect of effects) this.execute(effect);
+  }
+
+  private execute(effect: PartitionEffect): void {
+    switch (effect.kind) {
+      case 'highWatermark':
+        this.purgatory.reached(effect.highWatermark);
+        for (const attachment of this.attachments.values()) attachment.highWatermarkMoved();
+        for (const watcher of [...this.watchers]) watcher();
+        return;
+      case 'alterPartition':
+        return this.context.alter(this, effect);
+      case 'leadershipEnded':
+        return this.endLeadership(effect.reason);
+      case 'isrChanged':
+        return this.context.logger.info('in-sync replicas changed', {
+          partition: this.name,
+          isr: effect.isr,
+          previous: effect.previous,
+        });
+    }
+  }
+
+  private endLeadership(reason: string): void {
+    const attachments = [...this.attachments.values()];
+    this.attachments.clear();
+    const error = new TributaryError('NOT_LEADER', `${this.name}: ${reason}`);
+    for (const attachment of attachments) attachment.end(error);
+    this.purgatory.endAll(reason);
+    for (const watcher of [...this.watchers]) watcher();
+  }
+
+  // ---- as leader ----
+
+  /**
+   * Takes leadership: the epoch is on disk before anything is served in it, and recorded in the state last, so that
+   * a change that fails half-way is not taken for done (KAFKA-9307).
+   */
+  async becomeLeader(event: Omit<EventOf<'lead'>, 'kind' | 'logEndOffset'>): Promise<void> {
+    this.roleChanges += 1;
+    const change = this.roleChanges;
+    await this.log.assignEpoch(event.leaderEpoch);
+    if (change !== this.roleChanges) return;
+    this.dispatch({ kind: 'lead', ...event, logEndOffset: this.log.logEndOffset });
+  }
+
+  /** @param leaderEpoch as the request names it; -1: not checked. Throws NOT_LEADER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, STORAGE_ERROR. */
+  requireLeader(leaderEpoch: number, leader: LeaderHint | undefined): LeaderState {
+    const { current: state, name } = this;
+    if (state.role === 'offline' && state.failed) {
+      throw new TributaryError(
+        'STORAGE_ERROR',
+        `${name} is offline on this broker: ${state.reason}`,
+      );
+    }
+    if (state.role !== 'leader') {
+      const message = `broker ${this.context.brokerId} does not lead ${name}`;
+      throw new TributaryError('NOT_LEADER', message, { leader });
+    }
+    if (leaderEpoch >= 0 && leaderEpoch < state.leaderEpoch) {
+      const message = `leader epoch ${leaderEpoch} of ${name} is over, ${state.leaderEpoch} is now`;
+      throw new TributaryError('FENCED_LEADER_EPOCH', message, { leader });
+    }
+    if (leaderEpoch > state.leaderEpoch) {
+      const message = `leader epoch ${leaderEpoch} of ${name} is not known here, ${state.leaderEpoch} is`;
+      throw new TributaryError('UNKNOWN_LEADER_EPOCH', message);
+    }
+    return state;
+  }
+
+  /** Up front for acks=all: nothing is appended that could not be answered. */
+  requireMinIsr(): void {
+    const state = this.current;
+    if (state.role !== 'leader' || !isUnderMinIsr(state)) return;
+    throw new TributaryError('NOT_ENOUGH_REPLICAS', `${this.name}: ${underMinIsr(state)}`, {
+      outcome: 'not written',
+    });
+  }
+
+  /** The caller has called `requireLeader` in the same tick. */
+  append(batch: Buffer, expectedOffset: number | undefined): LeaderAppend {
+    const state = this.current;
+    assert(state.role === 'leader', `append to ${this.name} while ${state.role}`);
+    const { leaderEpoch } = state;
+    const appended = this.guard(() =>
+      this.log.appendAsLeader(batch, { leaderEpoch, expectedOffset }),
+    );
+    if (appended.duplicate) return appended;
+    this.hotTail.note(appended.baseOffset, batch.length);
+    this.dispatch({ kind: 'appended', logEndOffset: this.log.logEndOffset });
+    for (const attachment of this.attachments.values()) attachment.logMoved();
+    return appended;
+  }
+
+  /** Calls back once: undefined when everything below `offset` is committed, else why that is not known. */
+  awaitCommit(
+    offset: number,
+    timeoutMs: number,
+    done: (error: TributaryError | undefined) => void,
+  ): void {
+    if (this.current.highWatermark >= offset) return done(this.shortOfReplicas());
+    this.purgatory.wait(offset, timeoutMs, (end, reason) => {
+      if (end === 'reached') return done(this.shortOfReplicas());
+      done(end === 'timeout' ? this.commitTimeout(offset, timeoutMs) : this.leadershipLost(reason));
+    });
+  }
+
+  private shortOfReplicas(): TributaryError | undefined {
+    const state = this.current;
+    if (state.role !== 'leader') return undefined;
+    const members = maximalIsrSize(state);
+    if (members >= state.settings.minInsyncReplicas) return undefined;
+    return new TributaryError(
+      'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
+      `${this.name}: ${underMinIsr(state)}`,
+      { outcome: 'maybe written' },
+    );
+  }
+
+  private commitTimeout(offset: number, timeoutMs: number): TributaryError {
+    const state = this.current;
+    const why =
+      state.role === 'leader' && isUnderMinIsr(state)
+        ? underMinIsr(state)
+        : `the high watermark is at ${state.highWatermark}`;
+    const message = `${this.name}: offset ${offset - 1} was not committed within ${timeoutMs} ms, ${why}`;
+    return new TributaryError('TIMEOUT', message, { outcome: 'maybe written' });
+  }
+
+  private leadershipLost(reason: string): TributaryError {
+    const message = `${this.name}: leadership ended before the record was committed: ${reason}`;
+    return new TributaryError('NOT_LEADER', message, { outcome: 'maybe written' });
+  }
+
+  /** Registers the newest attach of a broker; an older one ends as stale. */
+  attach(attachment: Attachment, brokerEpoch: number, logEndOffset: number): void {
+    const { brokerId } = attachment;
+    const older = this.attachments.get(brokerId);
+    this.attachments.set(brokerId, attachment);
+    older?.end(new TributaryError('STALE_ATTACH', `${this.name}: a newer attach came`));
+    this.dispatch({ kind: 'attached', brokerId, brokerEpoch, logEndOffset });
+  }
+
+  detach(attachment: Attachment): void {
+    if (this.attachments.get(attachment.brokerId) !== attachment) return;
+    this.attachments.delete(attachment.brokerId);
+    this.dispatch({ kind: 'detached', brokerId: attachment.brokerId });
+  }
+
+  /** Why the HW does not move, for people; empty: it may. */
+  get frozenNote(): string {
+    const state = this.current;
+    if (state.role !== 'leader' || !isUnderMinIsr(state)) return '';
+    return `the high watermark is frozen at ${state.highWatermark}: ${underMinIsr(state)}`;
+  }
+
+  /** Called at each HW move and when leadership ends, until the returned function is called. */
+  watch(watcher: () => void): () => void {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  }
+
+  // ---- reading ----
+
+  /** Whole batches below `below`; synchronous for the hot end of the log. */
+  read(offset: number, maxBytes: number, below: number): Buffer | Promise<Buffer> {
+    if (this.hotTail.isHot(offset)) {
+      return this.guard(() => this.log.read(offset, maxBytes, below));
+    }
+    return this.log.readAsync(offset, maxBytes, below).catch((error: unknown) => {
+      this.noticeFailure(error);
+      throw error;
+    });
+  }
+
+  // ---- as follower ----
+
+  /** Throws what the log throws; nothing was appended then. */
+  appendAsFollower(batches: Buffer, leaderHighWatermark: number): void {
+    const from = this.log.logEndOffset;
+    if (batches.length > 0) {
+      this.guard(() => this.log.appendAsFollower(batches));
+      this.hotTail.note(from, batches.length);
+    }
+    const { logEndOffset } = this.log;
+    this.dispatch({ kind: 'replicated', logEndOffset, leaderHighWatermark });
+  }
+
+  /** Drops everything from `offset` on; below the log start: everything, and starts there. */
+  truncate(offset: number, restart: boolean): void {
+    this.guard(() => {
+      if (restart) this.log.restartAt(offset);
+      else this.log.truncateTo(offset);
+    });
+    this.hotTail.restart(this.log.logEndOffset);
+    this.dispatch({ kind: 'truncated', logEndOffset: this.log.logEndOffset });
+  }
+
+  // ---- failure ----
+
+  private guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.noticeFailure(error);
+      throw error;
+    }
+  }
+
+  /** An I/O error ends this replica's service until the broker starts again; a refusal does not. */
+  noticeFailure(error: unknown): void {
+    const refused = error instanceof TributaryError && !hasCode(error, 'STORAGE_ERROR', 'INTERNAL');
+    if (refused && !this.log.failure) return;
+    if (this.current.role === 'offline' && this.current.failed) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    this.context.logger.error('partition is offline after an I/O error', {
+      partition: this.name,
+      topicId: this.topicId,
+      reason,
+      hint: 'Check the disk of this broker, then restart it.',
+    });
+    this.dispatch({ kind: 'fail', reason });
+  }
+}
+
+function underMinIsr(state: LeaderState): string {
+  const { isr, settings } = state;
+  return `${isr.length} of at least ${settings.minInsyncReplicas} replicas are in sync (${isr.join(', ')})`;
+}

@@ -1,0 +1,61 @@
+/**
+ * Where do the logs of leader and follower part? Pure questions on epochs and offsets, one for each side.
+ *
+ * The leader answers with the largest epoch at or below the follower's last one that it has itself, and where that epoch
+ * ends in its log; the follower cuts to where the two can still agree, and asks again until the leader accepts. Truncating to the
+ * HW instead would lose committed records (KIP-101); cutting by an epoch that the follower does not have would leave the logs
+ * diverged (KIP-279).
+ */
+import type { PartitionLog } from '@tributary/log';
+
+export type EpochLog = Pick<
+  PartitionLog,
+  'logStartOffset' | 'logEndOffset' | 'latestEpoch' | 'epochEnd'
+>;
+
+export interface FollowerEnd {
+  readonly logEndOffset: number;
+  /** Epoch of the last batch; -1: the log is empty. */
+  readonly lastEpoch: number;
+}
+
+export interface TruncateTo {
+  /** -1: the leader has no epoch so low. */
+  readonly epoch: number;
+  readonly endOffset: number;
+  readonly restartAt?: number;
+}
+
+/** The leader's answer to an attach; undefined: the follower's log is a prefix of this one. */
+export function divergence(leader: EpochLog, follower: FollowerEnd): TruncateTo | undefined {
+  const { logEndOffset, lastEpoch } = follower;
+  const start = leader.logStartOffset;
+  if (logEndOffset < start) return { epoch: -1, endOffset: start, restartAt: start };
+  if (lastEpoch < 0) {
+    const end = leader.logEndOffset;
+    return logEndOffset <= end ? undefined : { epoch: -1, endOffset: end };
+  }
+  const known = leader.epochEnd(lastEpoch);
+  if (!known) return logEndOffset === start ? undefined : { epoch: -1, endOffset: start };
+  const agrees = known.epoch === lastEpoch && known.endOffset >= logEndOffset;
+  return agrees ? undefined : { epoch: known.epoch, endOffset: known.endOffset };
+}
+
+export interface Cut {
+  readonly offset: number;
+  /** Drop everything and start there. */
+  readonly restart: boolean;
+}
+
+/** What the follower does about the leader's answer. */
+export function cutFor(follower: EpochLog, answer: TruncateTo): Cut {
+  if (answer.restartAt !== undefined) return { offset: answer.restartAt, restart: true };
+  const own = answer.epoch < 0 ? undefined : follower.epochEnd(answer.epoch);
+  const offset = Math.min(
+    follower.logEndOffset,
+    // Of an epoch that the follower does not have, the end of its largest lower one: then it asks again.
+    own ? own.endOffset : answer.endOffset,
+    own && own.epoch !== answer.epoch ? Infinity : answer.endOffset,
+  );
+  return { offset, restart: offset < follower.logStartOffset };
+}
