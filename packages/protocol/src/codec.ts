@@ -19,6 +19,7 @@ const hot = hotCodecs(generalCodec);
 /** proto-loader's codec; proto/ is loaded at the first call of either function. */
 export function generalCodec<Input, Output>(messageName: string): Codec<Input, Output> {
   return {
+    messageName,
     encode(message: Input): Buffer {
       try {
         return messageDefinition(messageName).serialize(message as object);

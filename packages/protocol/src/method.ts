@@ -3,6 +3,8 @@
  * every Transport is driven by these descriptions alone.
  */
 export interface Codec<Input, Output> {
+  /** As in proto/, without the package. */
+  readonly messageName: string;
   encode(message: Input): Buffer;
   /** Throws TributaryError INVALID_ARGUMENT for bytes that are not such a message. Byte fields are views. */
   decode(bytes: Buffer): Output;

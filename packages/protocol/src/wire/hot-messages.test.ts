@@ -1,17 +1,9 @@
 /** Our codecs against proto-loader's, on messages made up from the descriptors in proto/. */
 import fc from 'fast-check';
+import type { Field } from 'protobufjs';
 import { codecOf, generalCodec } from '../codec';
-import { messageDefinition } from '../proto-definitions';
+import { protoRoot } from '../proto-definitions.fixture';
 import { hotTables } from './hot-messages';
-
-interface FieldDescriptor {
-  readonly name: string;
-  readonly label: string;
-  readonly type: string;
-  readonly typeName: string;
-  readonly oneofIndex?: number;
-  readonly proto3Optional?: boolean;
-}
 
 const hotNames = Object.keys(hotTables(generalCodec));
 const safeLong = fc.oneof(
@@ -20,48 +12,41 @@ const safeLong = fc.oneof(
 );
 const safeUnsigned = fc.oneof(fc.constantFrom(0, 127, 128, 2 ** 31), fc.maxSafeNat());
 const scalars: Record<string, fc.Arbitrary<unknown>> = {
-  TYPE_STRING: fc.string({ unit: 'grapheme', maxLength: 30 }),
-  TYPE_BYTES: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
-  TYPE_BOOL: fc.boolean(),
-  TYPE_INT32: fc.integer(),
-  TYPE_UINT32: fc.nat({ max: 2 ** 32 - 1 }),
-  TYPE_INT64: safeLong,
-  TYPE_UINT64: safeUnsigned,
+  string: fc.string({ unit: 'grapheme', maxLength: 30 }),
+  bytes: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+  bool: fc.boolean(),
+  int32: fc.integer(),
+  uint32: fc.nat({ max: 2 ** 32 - 1 }),
+  int64: safeLong,
+  uint64: safeUnsigned,
 };
 
-function fieldsOf(messageName: string): FieldDescriptor[] {
-  const { type } = messageDefinition(messageName) as unknown as {
-    type: { field: FieldDescriptor[] };
-  };
-  return type.field;
-}
+const enums: Record<string, string[]> = {
+  ErrorCode: ['NONE', 'NOT_LEADER', 'DESERIALIZATION_FAILED'],
+  Outcome: ['OUTCOME_UNSPECIFIED', 'MAYBE_WRITTEN'],
+};
 
-function valueOf(field: FieldDescriptor): fc.Arbitrary<unknown> {
-  const typeName = field.typeName.split('.').pop()!;
-  if (field.type === 'TYPE_MESSAGE') return messageOf(typeName);
-  if (field.type === 'TYPE_ENUM') {
-    const values = typeName === 'ErrorCode' ? ['NOT_LEADER', 'NONE'] : ['MAYBE_WRITTEN'];
-    return fc.constantFrom(...values);
-  }
+function valueOf(field: Field): fc.Arbitrary<unknown> {
   const scalar = scalars[field.type];
-  if (!scalar) throw new Error(`no arbitrary for ${field.type}`);
-  return scalar;
+  if (scalar) return scalar;
+  const names = enums[field.type];
+  return names ? fc.constantFrom(...names) : messageOf(field.type);
 }
 
 /** What a sender may hand in: any field may be missing, and at most one member of a oneof is there. */
 function messageOf(messageName: string): fc.Arbitrary<object> {
   const plain: Record<string, fc.Arbitrary<unknown>> = {};
-  const oneofs = new Map<number, fc.Arbitrary<object>[]>();
-  for (const field of fieldsOf(messageName)) {
+  const oneofs = new Map<string, fc.Arbitrary<object>[]>();
+  for (const field of protoRoot.lookupType(messageName).fieldsArray) {
     const value = valueOf(field);
-    if (field.label === 'LABEL_REPEATED') {
+    if (field.repeated) {
       plain[field.name] = fc.array(value, { maxLength: 3 });
-    } else if (field.oneofIndex === undefined || field.proto3Optional) {
+    } else if (!field.partOf || field.partOf.name.startsWith('_')) {
       plain[field.name] = value;
     } else {
-      const members = oneofs.get(field.oneofIndex) ?? [];
+      const members = oneofs.get(field.partOf.name) ?? [];
       members.push(value.map((inner) => ({ [field.name]: inner })));
-      oneofs.set(field.oneofIndex, members);
+      oneofs.set(field.partOf.name, members);
     }
   }
   const parts = [...oneofs.values()].map((members) => fc.oneof(fc.constant({}), ...members));

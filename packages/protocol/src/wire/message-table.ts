@@ -111,8 +111,12 @@ export class MessageTable implements Kind<Message> {
   };
 }
 
-export function tableCodec<Input, Output>(name: string, table: MessageTable): Codec<Input, Output> {
+export function tableCodec<Input, Output>(
+  messageName: string,
+  table: MessageTable,
+): Codec<Input, Output> {
   return {
+    messageName,
     encode(input: Input): Buffer {
       const plan: WirePlan = [];
       const writer = new WireWriter(planned(input as Message, table, plan), plan);
@@ -123,7 +127,7 @@ export function tableCodec<Input, Output>(name: string, table: MessageTable): Co
       try {
         return table.readBody(new WireReader(bytes)) as Output;
       } catch (thrown) {
-        throw thrown instanceof TributaryError ? thrown : undecodable(name, thrown);
+        throw thrown instanceof TributaryError ? thrown : undecodable(messageName, thrown);
       }
     },
   };
