@@ -10,8 +10,11 @@
  * STORAGE_ERROR for everything else, each with `details.path`.
  */
 export interface Disk {
-  /** Opens for reading and writing; creates an empty file when there is none and `create` is set. */
-  openFile(path: string, options?: { readonly create?: boolean }): DiskFile;
+  /**
+   * Opens for reading and writing; creates an empty file when there is none and `create` is set, readable
+   * by its owner alone when `ownerOnly` is set too. Throws STORAGE_ERROR when there is none and it is not.
+   */
+  openFile(path: string, options?: OpenOptions): DiskFile;
   exists(path: string): boolean;
   /** Names (not paths) in a directory, sorted; [] when it does not exist. */
   list(directory: string): string[];
@@ -31,6 +34,12 @@ export interface Disk {
   lockDirectory(directory: string): DirectoryLock;
   /** Free bytes on the file system of this path, for metrics and health. */
   freeBytes(path: string): number;
+}
+
+export interface OpenOptions {
+  readonly create?: boolean;
+  /** Mode 0600 for a file that this call creates. */
+  readonly ownerOnly?: boolean;
 }
 
 export interface DirectoryLock {

@@ -61,9 +61,8 @@ test('any flipped bit from byte 21 on is CORRUPT_BATCH', () => {
       const batch = build(inputs, name);
       const bit = 21 * 8 + (seed % ((batch.length - 21) * 8));
       batch[bit >> 3]! ^= 1 << (bit & 7);
-      const corrupt = expect.objectContaining({ code: 'CORRUPT_BATCH' });
-      expect(() => decodeBatch(batch)).toThrow(corrupt);
-      expect(() => validateBatch(batch, limits)).toThrow(corrupt);
+      expect(codeOf(() => decodeBatch(batch))).toBe('CORRUPT_BATCH');
+      expect(codeOf(() => validateBatch(batch, limits))).toBe('CORRUPT_BATCH');
     }),
   );
 });
@@ -95,9 +94,8 @@ test('batches laid one after another split again; a torn tail is refused', () =>
   expect(splitBatches(joined)).toEqual(all);
   expect(splitBatches(Buffer.alloc(0))).toEqual([]);
   for (const cut of [1, 11, 12, 60]) {
-    expect(() => splitBatches(joined.subarray(0, joined.length - cut))).toThrow(
-      expect.objectContaining({ code: 'INVALID_BATCH' }),
-    );
+    const torn = joined.subarray(0, joined.length - cut);
+    expect(codeOf(() => splitBatches(torn))).toBe('INVALID_BATCH');
   }
 });
 
@@ -119,3 +117,12 @@ test('tryAppend keeps the batch within its limit, but takes the first record wha
   expect(builder.tryAppend({ ...large, value: null })).toBe(false);
   expect(builder.recordsCount).toBe(1);
 });
+
+function codeOf(work: () => unknown): string {
+  try {
+    work();
+    return 'no error';
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}

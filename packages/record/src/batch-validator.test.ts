@@ -89,9 +89,7 @@ test('sizes: more than one batch, less than one, too large as stored, too large 
   expect(bomb.length).toBeLessThan(limits.maxBatchBytes * 3);
   const small = { maxBatchBytes: bomb.length, maxInflatedBytes: 1_000_000 };
   expect(refusal(bomb, small)).toBe('BATCH_TOO_LARGE');
-  expect(() => decodeBatch(bomb, { maxInflatedBytes: 1_000_000 })).toThrow(
-    expect.objectContaining({ code: 'BATCH_TOO_LARGE' }),
-  );
+  expect(codeOf(() => decodeBatch(bomb, { maxInflatedBytes: 1_000_000 }))).toBe('BATCH_TOO_LARGE');
 });
 
 test('limits at their edge: records per batch, codecs that a topic allows', () => {
@@ -115,17 +113,22 @@ test('a builder refuses times that no record has, and codecs that it lacks', () 
   const builder = new BatchBuilder({ codec: 'none' });
   const record = { key: null, value: null, headers: [] };
   for (const timestamp of [-2, 1.5, NaN, 9e15]) {
-    expect(() => builder.append({ ...record, timestamp })).toThrow(
-      expect.objectContaining({ code: 'INVALID_TIMESTAMP' }),
-    );
+    expect(codeOf(() => builder.append({ ...record, timestamp }))).toBe('INVALID_TIMESTAMP');
   }
   expect(builder.recordsCount).toBe(0);
-  expect(() => new BatchBuilder({ codec: 'zstd' })).toThrow(
-    expect.objectContaining({ code: 'UNSUPPORTED_CODEC' }),
-  );
+  expect(codeOf(() => new BatchBuilder({ codec: 'zstd' }))).toBe('UNSUPPORTED_CODEC');
 });
 
 function count(batch: Buffer, records: number): void {
   batch.writeInt32BE(records, FIELD.recordsCount);
   batch.writeInt32BE(records - 1, FIELD.lastOffsetDelta);
+}
+
+function codeOf(work: () => unknown): string {
+  try {
+    work();
+    return 'no error';
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
 }
