@@ -1,0 +1,270 @@
+/**
+ * The next state of the controller in the making: copies a map when it is first written, gathers what is to
+ * be published and what is to be done, and puts both into one order at the end: writes, answers that need
+ * no publication, then one publication, then images, then the answers that must come after it.
+ * Lives within one `step`; never escapes it.
+ */
+import type { TributaryError } from '@tributary/common';
+import type {
+  RegisteredBroker,
+  TopicRecord,
+  VersionedPartitionState,
+} from '@tributary/coordination';
+import type { BrokerInfo, PartitionState, StopReplica } from '@tributary/protocol';
+import { isLinked, isTrusted, nextStanding, type StandingEvent } from './broker-standing';
+import {
+  topicInfoOf,
+  type ControllerEffect,
+  type KeyedWrite,
+  type Publication,
+} from './controller-effect';
+import type {
+  AlterRequest,
+  BrokerState,
+  ControllerState,
+  PartitionEntry,
+  TopicState,
+} from './controller-state';
+
+export interface Step {
+  readonly state: ControllerState;
+  readonly effects: readonly ControllerEffect[];
+}
+
+export class ControllerDraft {
+  private brokers: Map<number, BrokerState> | undefined;
+  private topics: Map<string, TopicState> | undefined;
+  private readonly effects: ControllerEffect[] = [];
+  private readonly after: ControllerEffect[] = [];
+  private readonly writes: KeyedWrite[] = [];
+  private readonly imaged = new Set<number>();
+  private readonly published = {
+    brokers: new Set<number>(),
+    removedBrokers: new Set<number>(),
+    topicIds: new Set<string>(),
+    removedTopicIds: new Set<string>(),
+    partitions: new Map<string, PartitionState>(),
+    stopReplicas: new Map<number, StopReplica[]>(),
+  };
+
+  constructor(private base: ControllerState) {}
+
+  /** As it is at this point of the step. */
+  get state(): ControllerState {
+    const { base } = this;
+    return {
+      ...base,
+      brokers: this.brokers ?? base.brokers,
+      topics: this.topics ?? base.topics,
+    };
+  }
+
+  change(changes: Partial<Pick<ControllerState, 'phase' | 'shutdowns'>>): void {
+    this.base = { ...this.base, ...changes };
+  }
+
+  broker(brokerId: number): BrokerState | undefined {
+    return (this.brokers ?? this.base.brokers).get(brokerId);
+  }
+
+  allBrokers(): ReadonlyMap<number, BrokerState> {
+    return this.brokers ?? this.base.brokers;
+  }
+
+  allTopics(): ReadonlyMap<string, TopicState> {
+    return this.topics ?? this.base.topics;
+  }
+
+  /** Publishes the broker anew when what others see of it has changed. */
+  setBroker(broker: BrokerState): void {
+    const { brokerId } = broker.registration;
+    const before = this.broker(brokerId);
+    this.brokers ??= new Map(this.base.brokers);
+    this.brokers.set(brokerId, broker);
+    const isNew = before?.registration !== broker.registration;
+    if (isNew || isSeenEligible(before) !== isSeenEligible(broker)) {
+      this.published.brokers.add(brokerId);
+      this.published.removedBrokers.delete(brokerId);
+    }
+  }
+
+  removeBroker(brokerId: number): void {
+    this.brokers ??= new Map(this.base.brokers);
+    this.brokers.delete(brokerId);
+    this.published.brokers.delete(brokerId);
+    this.published.removedBrokers.add(brokerId);
+  }
+
+  addBroker(registration: RegisteredBroker): void {
+    this.setBroker({ registration, standing: 'joining', leaving: false, imageSequence: -1 });
+    this.effect({ type: 'open-link', registration });
+  }
+
+  /** Moves its standing; true when it changed. */
+  moveBroker(broker: BrokerState, event: StandingEvent): boolean {
+    const standing = nextStanding(broker.standing, event);
+    if (standing === broker.standing) return false;
+    this.setBroker({ ...broker, standing });
+    return true;
+  }
+
+  setTopic(topic: TopicState): void {
+    this.topics ??= new Map(this.base.topics);
+    this.topics.set(topic.record.topicId, topic);
+  }
+
+  removeTopic(topicId: string): void {
+    if (this.allTopics().get(topicId)?.published) this.unpublishTopic(topicId);
+    this.topics ??= new Map(this.base.topics);
+    this.topics.delete(topicId);
+  }
+
+  setPartition(topicId: string, partition: number, entry: PartitionEntry): void {
+    const topic = this.allTopics().get(topicId);
+    if (!topic) return;
+    this.setTopic({ ...topic, partitions: topic.partitions.with(partition, entry) });
+  }
+
+  write(write: KeyedWrite): void {
+    this.writes.push(write);
+  }
+
+  publishTopic(topicId: string): void {
+    this.published.topicIds.add(topicId);
+  }
+
+  unpublishTopic(topicId: string): void {
+    this.published.topicIds.delete(topicId);
+    this.published.removedTopicIds.add(topicId);
+  }
+
+  publishPartition(entry: PartitionEntry): void {
+    if (!entry.stored) return;
+    const { topicId, partition } = entry.stored;
+    this.published.partitions.set(`${topicId}/${partition}`, wireState(entry.stored, entry));
+  }
+
+  stopReplica(brokerId: number, request: StopReplica): void {
+    const requests = this.published.stopReplicas.get(brokerId);
+    if (requests) requests.push(request);
+    else this.published.stopReplicas.set(brokerId, [request]);
+  }
+
+  /** The stream begins with an image made at the end of this step. */
+  image(brokerId: number): void {
+    this.imaged.add(brokerId);
+  }
+
+  answerState(alter: AlterRequest, entry: PartitionEntry): void {
+    if (!entry.stored) return;
+    const { brokerId, request } = alter;
+    const state = wireState(entry.stored, entry);
+    const { requestId } = request;
+    this.after.push({ type: 'answer-alteration', brokerId, requestId, outcome: { state } });
+  }
+
+  answerError(alter: AlterRequest, error: TributaryError): void {
+    const { brokerId, request } = alter;
+    const { requestId } = request;
+    this.after.push({ type: 'answer-alteration', brokerId, requestId, outcome: { error } });
+  }
+
+  effect(effect: ControllerEffect): void {
+    this.effects.push(effect);
+  }
+
+  /** Executed after the publication. */
+  effectAfter(effect: ControllerEffect): void {
+    this.after.push(effect);
+  }
+
+  journal(who: string, what: string, why: string): void {
+    this.effects.push({ type: 'journal', entry: { who, what, why } });
+  }
+
+  finish(): Step {
+    const isDirty = this.isPublicationDirty();
+    const sequence = this.base.sequence + (isDirty ? 1 : 0);
+    for (const brokerId of this.imaged) {
+      const broker = this.broker(brokerId);
+      if (broker) this.setBroker({ ...broker, imageSequence: sequence });
+    }
+    const effects = [...this.effects];
+    if (this.writes.length > 0) effects.push({ type: 'write-states', writes: this.writes });
+    if (isDirty) effects.push(...this.publication(sequence));
+    for (const brokerId of this.imaged) effects.push({ type: 'send-image', brokerId });
+    effects.push(...this.after);
+    return { state: { ...this.state, sequence }, effects };
+  }
+
+  private publication(sequence: number): ControllerEffect[] {
+    const { published } = this;
+    const publication: Publication = {
+      sequence,
+      brokers: [...published.brokers].flatMap((id) => {
+        const broker = this.broker(id);
+        return broker ? [brokerInfoOf(broker)] : [];
+      }),
+      removedBrokers: [...published.removedBrokers],
+      topics: [...published.topicIds].flatMap((topicId) => {
+        const topic = this.allTopics().get(topicId);
+        return topic ? [topicInfoOf(topic.record)] : [];
+      }),
+      removedTopicIds: [...published.removedTopicIds],
+      partitions: [...published.partitions.values()],
+      stopReplicas: published.stopReplicas,
+    };
+    const linked = [...this.allBrokers().values()].filter((broker) => isLinked(broker.standing));
+    const to = linked.map((broker) => broker.registration.brokerId);
+    const others = to.filter((brokerId) => !this.imaged.has(brokerId));
+    return others.length === 0 ? [] : [{ type: 'publish', publication, to: others }];
+  }
+
+  private isPublicationDirty(): boolean {
+    return Object.values(this.published).some((part) => part.size > 0);
+  }
+}
+
+function isSeenEligible(broker: BrokerState | undefined): boolean {
+  return broker !== undefined && isTrusted(broker.standing) && !broker.leaving;
+}
+
+export function brokerInfoOf(broker: BrokerState): BrokerInfo {
+  const { brokerId, brokerEpoch, endpoints, rack } = broker.registration;
+  return {
+    brokerId,
+    brokerEpoch,
+    endpoints: endpoints.map((endpoint) => ({ ...endpoint })),
+    rack: rack ?? '',
+    eligible: isSeenEligible(broker),
+  };
+}
+
+export function wireState(stored: VersionedPartitionState, entry: PartitionEntry): PartitionState {
+  return {
+    ...stored,
+    isr: [...stored.isr],
+    eligibleLeaders: [...stored.eligibleLeaders],
+    replicas: [...entry.replicas],
+  };
+}
+
+/** A topic as first read, nothing of it decided yet. */
+export function newTopic(
+  record: TopicRecord,
+  minIsr: number,
+  states: readonly VersionedPartitionState[],
+): TopicState {
+  const byNumber = new Map(
+    states
+      .filter((state) => state.topicId === record.topicId)
+      .map((state) => [state.partition, state]),
+  );
+  const partitions = record.assignment.map((replicas, partition) => ({
+    replicas,
+    stored: byNumber.get(partition),
+    write: undefined,
+    waiting: [],
+  }));
+  return { record, minIsr, partitions, published: false, deletion: undefined };
+}

@@ -1,0 +1,65 @@
+/**
+ * All that can happen to a controller. Events about a broker's stream carry the broker epoch they were
+ * observed in: what belongs to an earlier life of that broker is dropped (KAFKA-7235).
+ * Made by the driver (`controller.ts`), consumed by `step`.
+ */
+import type { TributaryError } from '@tributary/common';
+import type {
+  DeletionMarker,
+  PartitionStateWriteResult,
+  RegisteredBroker,
+  TopicRecord,
+  VersionedPartitionState,
+} from '@tributary/coordination';
+import type { LocalReplica, StopResult } from '@tributary/protocol';
+import type { AlterRequest, ShutdownRequest } from './controller-state';
+
+export interface TopicContext {
+  readonly record: TopicRecord;
+  readonly states: readonly VersionedPartitionState[];
+}
+
+/** Everything that a new controller reads from the coordinator before it acts. */
+export interface ControllerContext {
+  readonly brokers: readonly RegisteredBroker[];
+  readonly topics: readonly TopicContext[];
+  readonly deletions: readonly DeletionMarker[];
+}
+
+export interface BrokerLife {
+  readonly brokerId: number;
+  readonly brokerEpoch: number;
+}
+
+export interface WriteOutcome {
+  readonly topicId: string;
+  readonly partition: number;
+  readonly result: PartitionStateWriteResult;
+}
+
+export type ControllerEvent =
+  | { readonly type: 'elected'; readonly context: ControllerContext }
+  | { readonly type: 'brokers-changed'; readonly brokers: readonly RegisteredBroker[] }
+  | ({ readonly type: 'stream-up'; readonly replicas: readonly LocalReplica[] } & BrokerLife)
+  | ({ readonly type: 'stream-down'; readonly why: string } & BrokerLife)
+  | ({ readonly type: 'refused'; readonly why: string } & BrokerLife)
+  | ({ readonly type: 'acknowledged'; readonly sequence: number } & BrokerLife)
+  | { readonly type: 'late'; readonly brokers: readonly BrokerLife[] }
+  /** `names`: all that exist now; `topics`: those of them that the controller did not know. */
+  | {
+      readonly type: 'topics-changed';
+      readonly names: readonly string[];
+      readonly topics: readonly TopicContext[];
+    }
+  | { readonly type: 'deletions-changed'; readonly markers: readonly DeletionMarker[] }
+  | { readonly type: 'deletion-completed'; readonly topicId: string }
+  | { readonly type: 'deletion-failed'; readonly topicId: string; readonly error: TributaryError }
+  | { readonly type: 'states-written'; readonly outcomes: readonly WriteOutcome[] }
+  | { readonly type: 'write-failed'; readonly error: TributaryError }
+  | ({ readonly type: 'alter-partition' } & AlterRequest)
+  | ({ readonly type: 'controlled-shutdown' } & ShutdownRequest & BrokerLife)
+  | ({ readonly type: 'replicas-stopped'; readonly results: readonly StopResult[] } & BrokerLife)
+  | { readonly type: 'timer'; readonly timer: ControllerTimer }
+  | { readonly type: 'resign'; readonly why: string };
+
+export type ControllerTimer = 'stream-grace' | 'deletion-retry';

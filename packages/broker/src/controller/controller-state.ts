@@ -1,0 +1,102 @@
+/**
+ * The controller's memory during one term of office: immutable, changed by `step` alone.
+ *
+ * Invariants: `stored` of a partition is what the coordinator acknowledged last; a partition has at most
+ * one write in flight; a topic is published only when all its partitions are stored, so that nobody sees
+ * a topic with too few partitions; `sequence` is that of the last image or delta.
+ */
+import type {
+  RegisteredBroker,
+  StoredPartitionState,
+  TopicRecord,
+  VersionedPartitionState,
+} from '@tributary/coordination';
+import type { AlterPartitionRequest } from '@tributary/protocol';
+import { isTrusted, type Standing } from './broker-standing';
+
+/**
+ * starting: the context is loaded, streams are coming up, nothing is elected yet.
+ * active: in office. resigned: nothing is done any more, whatever comes.
+ */
+export type ControllerPhase = 'starting' | 'active' | 'resigned';
+
+export interface ControllerState {
+  readonly controllerId: number;
+  readonly controllerEpoch: number;
+  readonly phase: ControllerPhase;
+  readonly sequence: number;
+  readonly brokers: ReadonlyMap<number, BrokerState>;
+  /** By topic id. */
+  readonly topics: ReadonlyMap<string, TopicState>;
+  /** Controlled shutdowns that have not been answered yet. */
+  readonly shutdowns: readonly ShutdownRequest[];
+}
+
+export interface BrokerState {
+  readonly registration: RegisteredBroker;
+  readonly standing: Standing;
+  /** Asked for controlled shutdown in this registration: gets nothing new, gives away what it can. */
+  readonly leaving: boolean;
+  /** Sequence of the image that the present stream began with; an acknowledgement below it is of another. */
+  readonly imageSequence: number;
+}
+
+export interface ShutdownRequest {
+  readonly brokerId: number;
+  readonly requestId: number;
+}
+
+export interface TopicState {
+  readonly record: TopicRecord;
+  /** min(min.insync.replicas, replication factor). */
+  readonly minIsr: number;
+  /** Index = partition number. */
+  readonly partitions: readonly PartitionEntry[];
+  readonly published: boolean;
+  /** Set once the deletion is requested: out of the image, replicas are being deleted. */
+  readonly deletion: TopicDeletion | undefined;
+}
+
+export interface TopicDeletion {
+  /** `replicaKey`s that have not confirmed yet. */
+  readonly waiting: ReadonlySet<string>;
+  readonly completing: boolean;
+}
+
+export interface PartitionEntry {
+  readonly replicas: readonly number[];
+  readonly stored: VersionedPartitionState | undefined;
+  readonly write: WriteInFlight | undefined;
+  /** Requests that came during a write; looked at when it is done. At most `maxWaitingAlterations`. */
+  readonly waiting: readonly AlterRequest[];
+}
+
+/** A leader has one request in flight; retries after a timeout make it a few. */
+export const maxWaitingAlterations = 4;
+
+export interface WriteInFlight {
+  readonly state: StoredPartitionState;
+  readonly why: string;
+  /** Who is to be answered. */
+  readonly request: AlterRequest | undefined;
+}
+
+export interface AlterRequest {
+  /** Whose stream it came on. */
+  readonly brokerId: number;
+  readonly request: AlterPartitionRequest;
+}
+
+export function replicaKey(partition: number, brokerId: number): string {
+  return `${partition}/${brokerId}`;
+}
+
+/** Keeps its seats: trusted and not on its way out. */
+export function stays(broker: BrokerState | undefined): boolean {
+  return broker !== undefined && isTrusted(broker.standing) && !broker.leaving;
+}
+
+/** May be elected and may join an ISR. */
+export function isEligible(broker: BrokerState | undefined): boolean {
+  return broker?.standing === 'ready' && !broker.leaving;
+}

@@ -1,0 +1,135 @@
+/**
+ * Who should lead a partition and who is in its ISR, given what is stored and which brokers are well. Pure
+ * and idempotent: asked again after every change; undefined means that all is as it should be.
+ *
+ * Rules (kafka-semantics 1.4, 2.4, 2.8): the first replica in assignment order that is eligible and in the
+ * ISR; else one of the eligible leaders (they left below min ISR, so the high watermark has been frozen
+ * since and they are complete). The ISR is never emptied: where nobody can lead, it stays as it is, so
+ * that whichever member returns first may lead. The leader epoch grows exactly when the leader changes;
+ * taking a dead follower out does not need it (KAFKA-15021), as the partition epoch fences what is in flight.
+ */
+import type { StoredPartitionState } from '@tributary/coordination';
+import { isTrusted } from './broker-standing';
+import {
+  isEligible,
+  stays,
+  type BrokerState,
+  type PartitionEntry,
+  type TopicState,
+} from './controller-state';
+
+type Brokers = ReadonlyMap<number, BrokerState>;
+
+export interface Decision {
+  readonly state: StoredPartitionState;
+  readonly why: string;
+}
+
+export interface PartitionContext {
+  readonly topic: TopicState;
+  readonly partition: number;
+  readonly brokers: Brokers;
+  readonly controllerEpoch: number;
+}
+
+export function decidePartition(context: PartitionContext): Decision | undefined {
+  const entry = context.topic.partitions[context.partition];
+  if (!entry) return undefined;
+  if (!entry.stored) return firstState(context, entry);
+  const { brokers } = context;
+  const { leader, isr } = entry.stored;
+  if (leader >= 0 && stays(brokers.get(leader))) {
+    return changed(context, entry, leader, keepers(isr, brokers), 'replica gone');
+  }
+  const next = candidate(entry, brokers);
+  if (next !== undefined) {
+    const members = keepers(isr, brokers);
+    const newIsr = members.includes(next) ? members : [...members, next];
+    return changed(context, entry, next, newIsr, whyMove(leader, brokers));
+  }
+  const isAlive = isTrusted(brokers.get(leader)?.standing ?? 'failed');
+  if (leader >= 0 && isAlive) {
+    // On its way out, but nobody can take over: it leads until it is gone.
+    const rest = isr.filter((id) => id === leader || stays(brokers.get(id)));
+    return changed(context, entry, leader, rest, 'replica gone');
+  }
+  return changed(context, entry, -1, isr, whyMove(leader, brokers));
+}
+
+/** New topic: the first eligible replica leads, all eligible ones are in sync, epoch 0. */
+function firstState(context: PartitionContext, entry: PartitionEntry): Decision | undefined {
+  const { record } = context.topic;
+  const isr = entry.replicas.filter((id) => isEligible(context.brokers.get(id)));
+  const leader = isr[0];
+  if (leader === undefined) return undefined;
+  const state: StoredPartitionState = {
+    topic: record.topic,
+    topicId: record.topicId,
+    partition: context.partition,
+    leader,
+    leaderEpoch: 0,
+    controllerEpoch: context.controllerEpoch,
+    isr,
+    eligibleLeaders: [],
+  };
+  return { state, why: 'new partition' };
+}
+
+function candidate(entry: PartitionEntry, brokers: Brokers): number | undefined {
+  const { isr = [], eligibleLeaders = [] } = entry.stored ?? {};
+  const eligible = entry.replicas.filter((id) => isEligible(brokers.get(id)));
+  return (
+    eligible.find((id) => isr.includes(id)) ?? eligible.find((id) => eligibleLeaders.includes(id))
+  );
+}
+
+function keepers(isr: readonly number[], brokers: Brokers): number[] {
+  return isr.filter((id) => stays(brokers.get(id)));
+}
+
+function changed(
+  context: PartitionContext,
+  entry: PartitionEntry,
+  leader: number,
+  isr: readonly number[],
+  why: string,
+): Decision | undefined {
+  const { stored } = entry;
+  if (!stored || (stored.leader === leader && sameMembers(stored.isr, isr))) return undefined;
+  const state: StoredPartitionState = {
+    topic: stored.topic,
+    topicId: stored.topicId,
+    partition: stored.partition,
+    leader,
+    leaderEpoch: stored.leader === leader ? stored.leaderEpoch : stored.leaderEpoch + 1,
+    controllerEpoch: context.controllerEpoch,
+    isr: [...isr],
+    eligibleLeaders: nextEligibleLeaders(context.topic, entry, isr),
+  };
+  return { state, why };
+}
+
+/** KIP-966: who left an ISR that is now below min ISR may still be elected. */
+export function nextEligibleLeaders(
+  topic: TopicState,
+  entry: PartitionEntry,
+  newIsr: readonly number[],
+): number[] {
+  if (newIsr.length >= topic.minIsr || !entry.stored) return [];
+  const { isr, eligibleLeaders } = entry.stored;
+  return entry.replicas.filter(
+    (id) => (isr.includes(id) || eligibleLeaders.includes(id)) && !newIsr.includes(id),
+  );
+}
+
+export function sameMembers(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((id) => b.includes(id));
+}
+
+function whyMove(leader: number, brokers: Brokers): string {
+  if (leader < 0) return 'no leader';
+  const broker = brokers.get(leader);
+  if (!broker) return `leader ${leader} is not registered`;
+  if (broker.leaving) return `leader ${leader} shuts down`;
+  return `leader ${leader} is ${broker.standing}`;
+}

@@ -1,0 +1,166 @@
+/**
+ * What the controller does for partitions: elect, shrink, answer AlterPartition, take in what was written.
+ * Part of `step`.
+ *
+ * Invariants: one write in flight per partition; nothing is published or answered with a state before its
+ * write is acknowledged.
+ */
+import { TributaryError, partitionKey } from '@tributary/common';
+import type { StoredPartitionState } from '@tributary/coordination';
+import { judgeAlteration } from './alter-partition';
+import type { ControllerDraft } from './controller-draft';
+import type { WriteOutcome } from './controller-event';
+import {
+  maxWaitingAlterations,
+  type AlterRequest,
+  type PartitionEntry,
+  type TopicState,
+  type WriteInFlight,
+} from './controller-state';
+import { decidePartition } from './partition-decision';
+
+export function reconcileAll(draft: ControllerDraft): void {
+  for (const topicId of draft.allTopics().keys()) reconcileTopic(draft, topicId);
+}
+
+export function reconcileTopic(draft: ControllerDraft, topicId: string): void {
+  if (draft.state.phase !== 'active') return;
+  const topic = draft.allTopics().get(topicId);
+  if (!topic || topic.deletion) return;
+  const { controllerEpoch } = draft.state;
+  const brokers = draft.allBrokers();
+  topic.partitions.forEach((entry, partition) => {
+    if (entry.write) return;
+    const decision = decidePartition({ topic, partition, brokers, controllerEpoch });
+    if (!decision) return;
+    begin(draft, topicId, partition, entry, { ...decision, request: undefined });
+  });
+}
+
+export function onAlteration(draft: ControllerDraft, alter: AlterRequest): void {
+  const { topicId, partition } = alter.request;
+  const entry = draft.allTopics().get(topicId)?.partitions[partition];
+  if (entry?.write) {
+    if (entry.waiting.length >= maxWaitingAlterations) {
+      return draft.answerError(alter, busy(alter));
+    }
+    return draft.setPartition(topicId, partition, { ...entry, waiting: [...entry.waiting, alter] });
+  }
+  const verdict = judgeAlteration(draft.state, alter);
+  if (verdict.type === 'refused') return draft.answerError(alter, verdict.error);
+  if (!entry) return;
+  if (verdict.type === 'already') return draft.answerState(alter, entry);
+  const why = `leader ${alter.brokerId} asked`;
+  begin(draft, topicId, partition, entry, { state: verdict.state, why, request: alter });
+}
+
+/** Answers the topics concerned, for another look at them. */
+export function onStatesWritten(
+  draft: ControllerDraft,
+  outcomes: readonly WriteOutcome[],
+): ReadonlySet<string> {
+  const concerned = new Set<string>();
+  for (const outcome of outcomes) {
+    const { topicId, partition, result } = outcome;
+    const entry = draft.allTopics().get(topicId)?.partitions[partition];
+    if (!entry?.write) continue;
+    concerned.add(topicId);
+    if (result.ok) takeIn(draft, entry, entry.write, { ...result.state });
+    else lost(draft, outcome, entry);
+    for (const waiting of entry.waiting) onAlteration(draft, waiting);
+  }
+  for (const topicId of concerned) publishWhenWhole(draft, topicId);
+  return concerned;
+}
+
+function begin(
+  draft: ControllerDraft,
+  topicId: string,
+  partition: number,
+  entry: PartitionEntry,
+  write: WriteInFlight,
+): void {
+  draft.setPartition(topicId, partition, { ...entry, write });
+  const expectedPartitionEpoch = entry.stored?.partitionEpoch;
+  draft.write({ topicId, state: write.state, expectedPartitionEpoch });
+}
+
+function takeIn(
+  draft: ControllerDraft,
+  entry: PartitionEntry,
+  write: WriteInFlight,
+  stored: NonNullable<PartitionEntry['stored']>,
+): void {
+  const { topicId, partition } = stored;
+  const next: PartitionEntry = { ...entry, stored, write: undefined, waiting: [] };
+  draft.setPartition(topicId, partition, next);
+  if (draft.allTopics().get(topicId)?.published) draft.publishPartition(next);
+  if (write.request) draft.answerState(write.request, next);
+  const who = `${stored.topic}-${partition}`;
+  draft.journal(who, describe(stored, stored.partitionEpoch), write.why);
+}
+
+/** Somebody else wrote: what is there now counts; what was wanted is decided again, or dropped. */
+function lost(draft: ControllerDraft, outcome: WriteOutcome, entry: PartitionEntry): void {
+  const { topicId, partition, result } = outcome;
+  if (result.ok) return;
+  const { current } = result;
+  const isOfTopic = current?.topicId === topicId;
+  const stored = isOfTopic ? current : entry.stored;
+  const next: PartitionEntry = { ...entry, stored, write: undefined, waiting: [] };
+  draft.setPartition(topicId, partition, next);
+  // Missing or another topic's: the topic was removed behind our back. Its names are looked at again.
+  if (!isOfTopic) draft.effect({ type: 'refresh-topics' });
+  else if (draft.allTopics().get(topicId)?.published) draft.publishPartition(next);
+  if (entry.write?.request) {
+    const message = `${entry.write.state.topic}-${partition} was changed by somebody else`;
+    const error = new TributaryError('INVALID_PARTITION_EPOCH', message);
+    draft.answerError(entry.write.request, error);
+  }
+  const who = entry.write ? `${entry.write.state.topic}-${partition}` : topicId;
+  draft.journal(who, 'write lost', current ? 'another version is stored' : 'its node is missing');
+}
+
+/** A new topic appears with all its partitions at once. */
+export function publishWhenWhole(draft: ControllerDraft, topicId: string): void {
+  const topic = draft.allTopics().get(topicId);
+  if (!topic || topic.published || topic.deletion) return;
+  if (!topic.partitions.every((entry) => entry.stored)) return;
+  draft.setTopic({ ...topic, published: true });
+  draft.publishTopic(topicId);
+  for (const entry of topic.partitions) draft.publishPartition(entry);
+}
+
+/** All that wait for an answer, each with the error that a resigning controller gives. */
+export function waitingAlterations(
+  draft: ControllerDraft,
+): (AlterRequest & { readonly error: TributaryError })[] {
+  const found: (AlterRequest & { readonly error: TributaryError })[] = [];
+  const visit = (topic: TopicState): void => {
+    for (const entry of topic.partitions) {
+      // Its write may have happened: the leader must ask the next controller the same again.
+      if (entry.write?.request) found.push({ ...entry.write.request, error: unknownOutcome() });
+      for (const alter of entry.waiting) found.push({ ...alter, error: notController() });
+    }
+  };
+  for (const topic of draft.allTopics().values()) visit(topic);
+  return found;
+}
+
+function describe(state: StoredPartitionState, partitionEpoch: number): string {
+  const leader = state.leader < 0 ? 'none' : String(state.leader);
+  return `leader ${leader}, epoch ${state.leaderEpoch}.${partitionEpoch}, ISR ${state.isr.join(',')}`;
+}
+
+function busy(alter: AlterRequest): TributaryError {
+  const key = partitionKey(alter.request.topicId, alter.request.partition);
+  return new TributaryError('TIMEOUT', `more than ${maxWaitingAlterations} wait for ${key}`);
+}
+
+function unknownOutcome(): TributaryError {
+  return new TributaryError('TIMEOUT', 'the controller resigned while it was writing');
+}
+
+function notController(): TributaryError {
+  return new TributaryError('NOT_CONTROLLER', 'the controller resigned');
+}

@@ -1,0 +1,169 @@
+/**
+ * The controller as a pure function: (state, event, now) -> { state, effects }. One event at a time; the
+ * driver executes the effects and feeds back what came of them.
+ *
+ * Every duty is written as "look again": an event changes what is known, then each partition (or topic, or
+ * shutdown) that it may concern is compared with what it should be. So no order of events can leave
+ * anything half done: what could not be decided now is decided when the next event arrives.
+ *
+ * A resigned controller does nothing whatever comes (KAFKA-4447).
+ */
+import { hasCode } from '@tributary/common';
+import { isResolved, isTrusted } from './broker-standing';
+import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
+import { ControllerDraft, type Step } from './controller-draft';
+import type { ControllerContext, ControllerEvent } from './controller-event';
+import type { ControllerState } from './controller-state';
+import {
+  onAlteration,
+  onStatesWritten,
+  reconcileAll,
+  reconcileTopic,
+  waitingAlterations,
+} from './partition-duties';
+import { answerShutdowns, onShutdownRequest } from './shutdown-duties';
+import {
+  addTopic,
+  markDeletions,
+  onDeletionCompleted,
+  onReplicasStopped,
+  onTopicsChanged,
+  pursueDeletions,
+  stopReplicasOf,
+} from './topic-duties';
+
+export interface StepSettings {
+  readonly controlStreamGraceMs: number;
+  readonly deletionRetryMs: number;
+}
+
+export function initialState(controllerId: number, controllerEpoch: number): ControllerState {
+  return {
+    controllerId,
+    controllerEpoch,
+    phase: 'starting',
+    sequence: 0,
+    brokers: new Map(),
+    topics: new Map(),
+    shutdowns: [],
+  };
+}
+
+export function step(state: ControllerState, event: ControllerEvent, settings: StepSettings): Step {
+  if (state.phase === 'resigned') return { state, effects: [] };
+  const draft = new ControllerDraft(state);
+  take(draft, event, settings);
+  if (draft.state.phase === 'starting') beginWhenResolved(draft, settings);
+  if (draft.state.phase !== 'resigned') answerShutdowns(draft);
+  return draft.finish();
+}
+
+function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSettings): void {
+  switch (event.type) {
+    case 'elected':
+      return takeOffice(draft, event.context, settings);
+    case 'brokers-changed':
+      if (onBrokersChanged(draft, event.brokers)) lookAgain(draft, settings);
+      return;
+    case 'stream-up':
+    case 'stream-down':
+    case 'refused':
+    case 'acknowledged': {
+      const moved = onStreamEvent(draft, event);
+      if (!moved) return;
+      if (draft.broker(event.brokerId)?.standing === 'ready') stopReplicasOf(draft, event.brokerId);
+      return lookAgain(draft, settings);
+    }
+    case 'late':
+      if (onLate(draft, event.brokers) === 'most') return resign(draft, 'most brokers are silent');
+      return lookAgain(draft, settings);
+    case 'topics-changed':
+      onTopicsChanged(draft, event.names, event.topics);
+      return lookAgain(draft, settings);
+    case 'deletions-changed':
+      markDeletions(draft, event.markers);
+      return pursueDeletions(draft, settings);
+    case 'deletion-completed':
+      return onDeletionCompleted(draft, event.topicId);
+    case 'deletion-failed':
+      return resign(draft, `topic deletion: ${event.error.message}`);
+    case 'states-written':
+      for (const topicId of onStatesWritten(draft, event.outcomes)) reconcileTopic(draft, topicId);
+      return pursueDeletions(draft, settings);
+    case 'write-failed':
+      return resign(draft, writeFailure(event.error));
+    case 'alter-partition':
+      return onAlteration(draft, event);
+    case 'controlled-shutdown':
+      if (onShutdownRequest(draft, event)) lookAgain(draft, settings);
+      return;
+    case 'replicas-stopped':
+      onReplicasStopped(draft, event);
+      return pursueDeletions(draft, settings);
+    case 'timer':
+      if (event.timer === 'stream-grace') return begin(draft, settings, 'the time for it is over');
+      for (const brokerId of draft.allBrokers().keys()) stopReplicasOf(draft, brokerId);
+      return pursueDeletions(draft, settings);
+    case 'resign':
+      return resign(draft, event.why);
+  }
+}
+
+function takeOffice(
+  draft: ControllerDraft,
+  context: ControllerContext,
+  settings: StepSettings,
+): void {
+  const { controllerId, controllerEpoch } = draft.state;
+  draft.journal(`broker ${controllerId}`, `controller in epoch ${controllerEpoch}`, 'elected');
+  for (const registration of context.brokers) draft.addBroker(registration);
+  for (const topic of context.topics) addTopic(draft, topic);
+  markDeletions(draft, context.deletions);
+  const { controlStreamGraceMs: delayMs } = settings;
+  draft.effect({ type: 'set-timer', timer: 'stream-grace', delayMs });
+}
+
+/** A new controller acts as soon as it knows of every registered broker whether it is there. */
+function beginWhenResolved(draft: ControllerDraft, settings: StepSettings): void {
+  const brokers = [...draft.allBrokers().values()];
+  if (brokers.length === 0 || !brokers.every((broker) => isResolved(broker.standing))) return;
+  begin(draft, settings, 'all registered brokers are accounted for');
+}
+
+function begin(draft: ControllerDraft, settings: StepSettings, why: string): void {
+  if (draft.state.phase !== 'starting') return;
+  draft.change({ phase: 'active' });
+  const brokers = [...draft.allBrokers().values()];
+  const trusted = brokers.filter((broker) => isTrusted(broker.standing)).length;
+  draft.journal('controller', `begins with ${trusted} of ${brokers.length} brokers`, why);
+  for (const brokerId of draft.allBrokers().keys()) stopReplicasOf(draft, brokerId);
+  lookAgain(draft, settings);
+}
+
+function lookAgain(draft: ControllerDraft, settings: StepSettings): void {
+  if (draft.state.phase !== 'active') return;
+  reconcileAll(draft);
+  pursueDeletions(draft, settings);
+}
+
+/** Those who wait for an answer learn that it will not come from here. */
+function resign(draft: ControllerDraft, why: string): void {
+  for (const alter of waitingAlterations(draft)) {
+    draft.effect({
+      type: 'answer-alteration',
+      brokerId: alter.brokerId,
+      requestId: alter.request.requestId,
+      outcome: { error: alter.error },
+    });
+  }
+  const { controllerId, controllerEpoch } = draft.state;
+  draft.journal(`broker ${controllerId}`, `resigns in epoch ${controllerEpoch}`, why);
+  draft.change({ phase: 'resigned', shutdowns: [] });
+  draft.effect({ type: 'resign', why });
+}
+
+function writeFailure(error: unknown): string {
+  if (hasCode(error, 'STALE_CONTROLLER_EPOCH')) return 'a newer controller exists';
+  const message = error instanceof Error ? error.message : String(error);
+  return `outcome of a write unknown: ${message}`;
+}

@@ -1,0 +1,258 @@
+/**
+ * Drives the pure controller in tests and writes down what it does, one readable line per effect. Writes
+ * are acknowledged only when the script says so. Called by *.test.ts of this folder alone.
+ */
+import type {
+  PartitionStateWriteResult,
+  RegisteredBroker,
+  VersionedPartitionState,
+} from '@tributary/coordination';
+import type { ControllerEffect, KeyedWrite } from '../controller-effect';
+import type { ControllerEvent, TopicContext } from '../controller-event';
+import type { ControllerState, PartitionEntry } from '../controller-state';
+import { initialState, step } from '../step';
+
+export const settings = { controlStreamGraceMs: 1_500, deletionRetryMs: 2_000 };
+
+export function registered(brokerId: number, life = 0): RegisteredBroker {
+  return {
+    brokerId,
+    brokerEpoch: epochOf(brokerId, life),
+    endpoints: [{ listener: 'inside', host: `host-${brokerId}`, port: 9292 }],
+    rack: undefined,
+    hostname: `host-${brokerId}`,
+  };
+}
+
+/** Lives of one broker have growing epochs: 101, 1101, 2101 ... */
+export function epochOf(brokerId: number, life = 0): number {
+  return 100 + brokerId + life * 1_000;
+}
+
+export function topicContext(
+  topic: string,
+  assignment: readonly (readonly number[])[],
+  states: readonly VersionedPartitionState[] = [],
+  configs: Readonly<Record<string, string>> = {},
+): TopicContext {
+  return { record: { topic, topicId: `${topic}-id`, assignment, configs }, states };
+}
+
+export function storedState(
+  topic: string,
+  partition: number,
+  changes: Partial<VersionedPartitionState>,
+): VersionedPartitionState {
+  return {
+    topic,
+    topicId: `${topic}-id`,
+    partition,
+    leader: -1,
+    leaderEpoch: 0,
+    controllerEpoch: 1,
+    isr: [],
+    eligibleLeaders: [],
+    partitionEpoch: 0,
+    ...changes,
+  };
+}
+
+export class ControllerScript {
+  state: ControllerState = initialState(1, 7);
+  /** All effects, as lines, since the last `take`. */
+  private lines: string[] = [];
+  private pending: KeyedWrite[] = [];
+
+  /** The lines since the last call, without journal and timers. */
+  take(): string[] {
+    const { lines } = this;
+    this.lines = [];
+    return lines;
+  }
+
+  event(event: ControllerEvent): this {
+    const { state, effects } = step(this.state, event, settings);
+    this.state = state;
+    for (const effect of effects) this.note(effect);
+    return this;
+  }
+
+  /** In office with these brokers ready; leaves no lines behind. */
+  begin(brokers: readonly number[], topics: readonly TopicContext[] = []): this {
+    this.event({
+      type: 'elected',
+      context: { brokers: brokers.map((id) => registered(id)), topics, deletions: [] },
+    });
+    for (const brokerId of brokers) this.ready(brokerId);
+    this.acknowledgeWrites();
+    this.take();
+    return this;
+  }
+
+  ready(brokerId: number, life = 0): this {
+    return this.streamUp(brokerId, life).acknowledge(brokerId, life);
+  }
+
+  streamUp(brokerId: number, life = 0): this {
+    return this.event({ type: 'stream-up', ...lifeOf(brokerId, life), replicas: [] });
+  }
+
+  acknowledge(brokerId: number, life = 0): this {
+    const { sequence } = this.state;
+    return this.event({ type: 'acknowledged', ...lifeOf(brokerId, life), sequence });
+  }
+
+  streamDown(brokerId: number, life = 0): this {
+    return this.event({ type: 'stream-down', ...lifeOf(brokerId, life), why: 'broken' });
+  }
+
+  refused(brokerId: number, life = 0): this {
+    return this.event({ type: 'refused', ...lifeOf(brokerId, life), why: 'refused' });
+  }
+
+  late(...brokerIds: number[]): this {
+    return this.event({ type: 'late', brokers: brokerIds.map((id) => lifeOf(id, 0)) });
+  }
+
+  alter(
+    brokerId: number,
+    where: string,
+    isr: readonly number[],
+    changes: Readonly<{
+      leaderEpoch?: number;
+      partitionEpoch?: number;
+      brokerEpoch?: number;
+      memberEpochs?: Readonly<Record<number, number>>;
+      requestId?: number;
+    }> = {},
+  ): this {
+    const stored = this.partition(where).stored;
+    const [topic = '', partition = '0'] = where.split('/');
+    const request = {
+      requestId: changes.requestId ?? 1,
+      brokerEpoch: changes.brokerEpoch ?? epochOf(brokerId),
+      topic,
+      topicId: `${topic}-id`,
+      partition: Number(partition),
+      leaderEpoch: changes.leaderEpoch ?? stored?.leaderEpoch ?? 0,
+      partitionEpoch: changes.partitionEpoch ?? stored?.partitionEpoch ?? 0,
+      isr: isr.map((id) => ({
+        brokerId: id,
+        brokerEpoch: changes.memberEpochs?.[id] ?? epochOf(id),
+      })),
+    };
+    return this.event({ type: 'alter-partition', brokerId, request });
+  }
+
+  /** The coordinator acknowledges everything that is being written, until nothing is. */
+  acknowledgeWrites(): this {
+    while (this.pending.length > 0) {
+      const writes = this.pending;
+      this.pending = [];
+      const outcomes = writes.map((write) => ({
+        topicId: write.topicId,
+        partition: write.state.partition,
+        result: acknowledged(write),
+      }));
+      this.event({ type: 'states-written', outcomes });
+    }
+    return this;
+  }
+
+  /** The oldest write lost its compare-and-set to what is `current`. */
+  loseWrite(current: VersionedPartitionState | undefined): this {
+    const write = this.pending.shift();
+    if (!write) throw new Error('nothing is being written');
+    const { topicId, state } = write;
+    const outcome = {
+      topicId,
+      partition: state.partition,
+      result: { ok: false, current } as const,
+    };
+    return this.event({ type: 'states-written', outcomes: [outcome] });
+  }
+
+  partition(where: string): PartitionEntry {
+    const [topic, partition] = where.split('/');
+    const entry = this.state.topics.get(`${topic}-id`)?.partitions[Number(partition)];
+    if (!entry) throw new Error(`no partition ${where}`);
+    return entry;
+  }
+
+  /** `leader 1, epoch 0.0, ISR 1,2,3` and the eligible leaders, where there are any. */
+  stored(where: string): string {
+    const { stored } = this.partition(where);
+    if (!stored) return 'nothing';
+    const { leader, leaderEpoch, partitionEpoch, isr, eligibleLeaders } = stored;
+    const more = eligibleLeaders.length > 0 ? `, eligible ${eligibleLeaders.join(',')}` : '';
+    return `leader ${leader}, epoch ${leaderEpoch}.${partitionEpoch}, ISR ${isr.join(',')}${more}`;
+  }
+
+  private note(effect: ControllerEffect): void {
+    if (effect.type === 'write-states') this.pending.push(...effect.writes);
+    const line = lineOf(effect);
+    if (line) this.lines.push(...[line].flat());
+  }
+}
+
+function lifeOf(brokerId: number, life: number): { brokerId: number; brokerEpoch: number } {
+  return { brokerId, brokerEpoch: epochOf(brokerId, life) };
+}
+
+function acknowledged(write: KeyedWrite): PartitionStateWriteResult {
+  const { expectedPartitionEpoch: expected } = write;
+  const partitionEpoch = expected === undefined ? 0 : expected + 1;
+  return { ok: true, state: { ...write.state, partitionEpoch } };
+}
+
+function lineOf(effect: ControllerEffect): string | readonly string[] | undefined {
+  switch (effect.type) {
+    case 'write-states':
+      return effect.writes.map(({ state, expectedPartitionEpoch }) => {
+        const { topic, partition, leader, leaderEpoch, isr, eligibleLeaders } = state;
+        const more = eligibleLeaders.length > 0 ? ` eligible ${eligibleLeaders.join(',')}` : '';
+        const version = expectedPartitionEpoch ?? 'new';
+        return `write ${topic}/${partition}@${version}: leader ${leader} epoch ${leaderEpoch} ISR ${isr.join(',')}${more}`;
+      });
+    case 'publish': {
+      const { publication, to } = effect;
+      const parts = [
+        ...publication.brokers.map((b) => `broker ${b.brokerId} ${b.eligible ? 'ok' : 'out'}`),
+        ...publication.removedBrokers.map((id) => `no broker ${id}`),
+        ...publication.topics.map((t) => `topic ${t.topic}`),
+        ...publication.removedTopicIds.map((id) => `no topic ${id}`),
+        ...publication.partitions.map(
+          (p) => `${p.topic}/${p.partition} leader ${p.leader} epoch ${p.leaderEpoch}`,
+        ),
+        ...[...publication.stopReplicas].flatMap(([id, requests]) =>
+          requests.map((r) => `delete ${r.topic}/${r.partition} on ${id}`),
+        ),
+      ];
+      return `publish to ${to.join(',')}: ${parts.join('; ')}`;
+    }
+    case 'send-image':
+      return `image to ${effect.brokerId}`;
+    case 'answer-alteration': {
+      const { state, error } = effect.outcome;
+      const said = state ? `ISR ${state.isr.join(',')}` : error?.code;
+      return `answer ${effect.brokerId} #${effect.requestId}: ${said}`;
+    }
+    case 'answer-shutdown':
+      return `answer ${effect.brokerId}: ${effect.error?.code ?? `leads ${effect.stillLeading}`}`;
+    case 'open-link':
+      return `dial ${effect.registration.brokerId}`;
+    case 'close-link':
+      return `hang up ${effect.brokerId}`;
+    case 'cut-stream':
+      return `cut ${effect.brokerId}`;
+    case 'complete-deletion':
+      return `complete deletion of ${effect.marker.topic}`;
+    case 'refresh-topics':
+      return 'refresh topics';
+    case 'resign':
+      return `resign: ${effect.why}`;
+    case 'set-timer':
+    case 'journal':
+      return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * What the controller does when topics are created and deleted. Part of `step`.
+ *
+ * Deletion: as soon as the marker is seen, the topic leaves the image, so that nobody serves it any more;
+ * then every replica's broker is told to delete (StopReplica with topic id, leader epoch, broker epoch) and
+ * told again after each return, until all have confirmed; only then the nodes go, and with them the name.
+ * So a replica that was dead during the deletion can never come back with old data under a new topic of
+ * that name; the price is that the name stays taken while a broker with a replica is away.
+ */
+import { parseTopicConfig } from '@tributary/common';
+import type { DeletionMarker, TopicRecord } from '@tributary/coordination';
+import type { StopResult } from '@tributary/protocol';
+import { isLinked } from './broker-standing';
+import { currentLife } from './broker-duties';
+import { newTopic, type ControllerDraft } from './controller-draft';
+import type { BrokerLife, TopicContext } from './controller-event';
+import { replicaKey, type TopicState } from './controller-state';
+import { publishWhenWhole } from './partition-duties';
+
+export function addTopic(draft: ControllerDraft, context: TopicContext): void {
+  const { record, states } = context;
+  if (draft.allTopics().has(record.topicId)) return;
+  draft.setTopic(newTopic(record, minIsrOf(record), states));
+  publishWhenWhole(draft, record.topicId);
+}
+
+/** `names` are all that exist; what is not among them is gone, as is what another topic id took over. */
+export function onTopicsChanged(
+  draft: ControllerDraft,
+  names: readonly string[],
+  contexts: readonly TopicContext[],
+): void {
+  const present = new Set(names);
+  const renewed = new Map(contexts.map(({ record }) => [record.topic, record.topicId]));
+  for (const [topicId, { record }] of draft.allTopics()) {
+    const successor = renewed.get(record.topic);
+    if (present.has(record.topic) && (successor === undefined || successor === topicId)) continue;
+    // Removed by somebody else than a controller: out of the image, but no data is deleted for it.
+    draft.removeTopic(topicId);
+    draft.journal(record.topic, 'out of the image', 'its node is gone');
+  }
+  for (const context of contexts) {
+    if (draft.allTopics().has(context.record.topicId)) continue;
+    addTopic(draft, context);
+    draft.journal(context.record.topic, `topic id ${context.record.topicId}`, 'new topic');
+  }
+}
+
+export function markDeletions(draft: ControllerDraft, markers: readonly DeletionMarker[]): void {
+  for (const marker of markers) {
+    const topic = draft.allTopics().get(marker.topicId);
+    if (!topic) {
+      // Stale: that topic is gone, or another one has the name. Clears the marker alone.
+      draft.effect({ type: 'complete-deletion', marker });
+      continue;
+    }
+    if (topic.deletion) continue;
+    const waiting = new Set(
+      topic.partitions.flatMap(({ replicas }, partition) =>
+        replicas.map((brokerId) => replicaKey(partition, brokerId)),
+      ),
+    );
+    if (topic.published) draft.unpublishTopic(marker.topicId);
+    draft.setTopic({ ...topic, published: false, deletion: { waiting, completing: false } });
+    draft.journal(marker.topic, 'deletion begins', 'it was asked for');
+    if (draft.state.phase === 'active') tellAll(draft, marker.topicId);
+  }
+}
+
+/** Tells one broker again what it has not confirmed. Nothing before this controller has begun. */
+export function stopReplicasOf(draft: ControllerDraft, brokerId: number): void {
+  for (const topicId of draft.allTopics().keys()) tell(draft, topicId, brokerId);
+}
+
+/** Completes what all have confirmed, and sees to it that the others are asked again. */
+export function pursueDeletions(
+  draft: ControllerDraft,
+  settings: { readonly deletionRetryMs: number },
+): void {
+  if (draft.state.phase !== 'active') return;
+  let isUnfinished = false;
+  for (const topic of draft.allTopics().values()) {
+    if (!topic.deletion || topic.deletion.completing) continue;
+    const isWriting = topic.partitions.some((entry) => entry.write);
+    if (topic.deletion.waiting.size > 0 || isWriting) {
+      isUnfinished = true;
+      continue;
+    }
+    draft.setTopic({ ...topic, deletion: { ...topic.deletion, completing: true } });
+    const { topic: name, topicId } = topic.record;
+    draft.effect({ type: 'complete-deletion', marker: { topic: name, topicId } });
+  }
+  if (!isUnfinished) return;
+  draft.effect({ type: 'set-timer', timer: 'deletion-retry', delayMs: settings.deletionRetryMs });
+}
+
+export function onReplicasStopped(
+  draft: ControllerDraft,
+  event: BrokerLife & { readonly results: readonly StopResult[] },
+): void {
+  if (!currentLife(draft, event)) return;
+  for (const { topicId, partition, error } of event.results) {
+    const topic = draft.allTopics().get(topicId);
+    if (!topic?.deletion) continue;
+    if (error && error.code !== 'NONE') {
+      const who = `${topic.record.topic}-${partition}`;
+      draft.journal(who, `not deleted on broker ${event.brokerId}`, error.message);
+      continue;
+    }
+    const waiting = new Set(topic.deletion.waiting);
+    waiting.delete(replicaKey(partition, event.brokerId));
+    draft.setTopic({ ...topic, deletion: { ...topic.deletion, waiting } });
+  }
+}
+
+export function onDeletionCompleted(draft: ControllerDraft, topicId: string): void {
+  const topic = draft.allTopics().get(topicId);
+  if (topic) draft.journal(topic.record.topic, 'deleted', 'all replicas confirmed');
+  draft.removeTopic(topicId);
+  // The name may have been taken again before we heard of it.
+  draft.effect({ type: 'refresh-topics' });
+}
+
+function tellAll(draft: ControllerDraft, topicId: string): void {
+  for (const brokerId of draft.allBrokers().keys()) tell(draft, topicId, brokerId);
+}
+
+function tell(draft: ControllerDraft, topicId: string, brokerId: number): void {
+  const broker = draft.broker(brokerId);
+  const topic = draft.allTopics().get(topicId);
+  if (draft.state.phase !== 'active' || !topic?.deletion) return;
+  if (!broker || !isLinked(broker.standing)) return;
+  topic.partitions.forEach((entry, partition) => {
+    if (!topic.deletion?.waiting.has(replicaKey(partition, brokerId))) return;
+    draft.stopReplica(brokerId, {
+      topic: topic.record.topic,
+      topicId,
+      partition,
+      leaderEpoch: newestEpoch(entry),
+      brokerEpoch: broker.registration.brokerEpoch,
+      deleteData: true,
+    });
+  });
+}
+
+/** At or above whatever the replica may have heard. */
+function newestEpoch(entry: TopicState['partitions'][number]): number {
+  return Math.max(entry.stored?.leaderEpoch ?? 0, entry.write?.state.leaderEpoch ?? 0);
+}
+
+function minIsrOf(record: TopicRecord): number {
+  const factor = record.assignment[0]?.length ?? 1;
+  try {
+    return Math.min(parseTopicConfig(record.configs, factor).minInsyncReplicas, factor);
+  } catch {
+    // Settings of a newer version: the default is the safe choice.
+    return Math.min(2, factor);
+  }
+}
