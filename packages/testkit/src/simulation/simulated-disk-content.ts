@@ -1,0 +1,77 @@
+/**
+ * The bytes of one simulated file, twice: as every process sees them, and as they would be after the power
+ * failed. Invariant: both agree below `dirtyFrom`. A crash leaves any mixture of the two above it, sector by
+ * sector, as real disks do: old bytes, new bytes, or zeros where only the length had reached the device.
+ */
+import type { Random } from '@tributary/common';
+
+const SECTOR_BYTES = 512;
+
+export class SimulatedContent {
+  private bytes = Buffer.alloc(0);
+  private length = 0;
+  private durable = Buffer.alloc(0);
+  private dirtyFrom = 0;
+
+  get size(): number {
+    return this.length;
+  }
+
+  append(added: Buffer): void {
+    this.dirtyFrom = Math.min(this.dirtyFrom, this.length);
+    this.grow(this.length + added.length);
+    added.copy(this.bytes, this.length);
+    this.length += added.length;
+  }
+
+  writeAt(position: number, written: Buffer): void {
+    this.dirtyFrom = Math.min(this.dirtyFrom, position);
+    written.copy(this.bytes, position);
+  }
+
+  read(position: number, length: number): Buffer {
+    return Buffer.from(this.bytes.subarray(position, Math.min(this.length, position + length)));
+  }
+
+  truncate(size: number): void {
+    this.dirtyFrom = Math.min(this.dirtyFrom, size, this.length);
+    if (size > this.length) {
+      this.grow(size);
+      this.bytes.fill(0, this.length, size);
+    }
+    this.length = size;
+  }
+
+  sync(): void {
+    const kept = this.durable.subarray(0, this.dirtyFrom);
+    this.durable = Buffer.concat([kept, this.bytes.subarray(this.dirtyFrom, this.length)]);
+    this.dirtyFrom = this.length;
+  }
+
+  /** The power fails. */
+  loseUnsynced(random: Random): void {
+    const shorter = Math.min(this.length, this.durable.length, this.dirtyFrom);
+    const longer = Math.max(this.length, this.durable.length);
+    const size = shorter + Math.floor(random.next() * (longer - shorter + 1));
+    const left = Buffer.alloc(size);
+    this.durable.copy(left, 0, 0, Math.min(shorter, size));
+    for (let at = shorter; at < size;) {
+      const end = Math.min(size, (Math.floor(at / SECTOR_BYTES) + 1) * SECTOR_BYTES);
+      const fate = random.next();
+      if (fate < 0.45) this.bytes.copy(left, at, at, Math.min(end, this.length));
+      else if (fate < 0.9) this.durable.copy(left, at, at, Math.min(end, this.durable.length));
+      at = end;
+    }
+    this.bytes = left;
+    this.length = size;
+    this.durable = Buffer.from(left);
+    this.dirtyFrom = size;
+  }
+
+  private grow(needed: number): void {
+    if (needed <= this.bytes.length) return;
+    const bigger = Buffer.alloc(Math.max(needed, this.bytes.length * 2, 256));
+    this.bytes.copy(bigger, 0, 0, this.length);
+    this.bytes = bigger;
+  }
+}
