@@ -1,2 +1,5 @@
-/** What other packages of the house use of the CLI: the parts of `trib dev`. */
-export * from './dev/zookeeper';
+/** For tests and the chaos runner; people use `trib`. */
+export * from './dev/dev-cluster';
+export { PortReservation } from './dev/port-reservation';
+export { locateZooKeeper, ZooKeeperEnsemble } from './dev/zookeeper';
+export type { ZooKeeperInstallation, ZooKeeperNode } from './dev/zookeeper';

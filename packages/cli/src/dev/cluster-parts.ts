@@ -1,0 +1,119 @@
+/**
+ * Makes the parts of a development cluster from its options: ports, ZooKeeper, brokers (not started yet). Called by
+ * DevCluster.
+ */
+import { join, resolve } from 'node:path';
+import { TributaryError } from '@tributary/common';
+import { BrokerProcess, type ClusterBroker } from './broker-process';
+import { describeDeath, describeLogLine } from './cluster-events';
+import type { DevClusterOptions } from './cluster-options';
+import { EmbeddedProcess } from './embedded-process';
+import { PortReservation } from './port-reservation';
+import { locateZooKeeper, ZooKeeperEnsemble } from './zookeeper';
+
+export interface ClusterPorts {
+  readonly grpc: readonly number[];
+  readonly http: readonly number[];
+  readonly zookeeper: readonly number[];
+  readonly reservation: PortReservation;
+}
+
+export interface ClusterParts {
+  readonly brokers: readonly ClusterBroker[];
+  readonly ensemble: ZooKeeperEnsemble | undefined;
+  /** Connect string; undefined in an embedded cluster. */
+  readonly zookeeper: string | undefined;
+}
+
+export async function choosePorts(
+  options: DevClusterOptions,
+  brokers: number,
+): Promise<ClusterPorts> {
+  const nodes = options.zookeeperNodes ?? 1;
+  const reservation = await PortReservation.take(brokers * 2 + nodes);
+  const from = (first: number | undefined, free: readonly number[]): readonly number[] =>
+    first ? free.map((_port, index) => first + index) : free;
+  return {
+    grpc: from(options.port, reservation.ports.slice(0, brokers)),
+    http: from(options.httpPort, reservation.ports.slice(brokers, brokers * 2)),
+    zookeeper: from(options.zookeeperPort, reservation.ports.slice(brokers * 2)),
+    reservation,
+  };
+}
+
+export function embeddedCluster(
+  options: DevClusterOptions,
+  directory: string,
+  ports: ClusterPorts,
+): ClusterParts {
+  const onEvent = options.onEvent ?? (() => undefined);
+  const embedded = new EmbeddedProcess({
+    directory,
+    ports: ports.grpc.map((port, index) => ({ port, httpPort: ports.http[index]! })),
+    onLine: (line) => {
+      const text = describeLogLine(line);
+      if (text) onEvent(text);
+    },
+    onDeath: (exit, complaint) => onEvent(describeDeath('the embedded cluster', exit, complaint)),
+  });
+  return { brokers: embedded.brokers, ensemble: undefined, zookeeper: undefined };
+}
+
+export async function processCluster(
+  options: DevClusterOptions,
+  directory: string,
+  ports: ClusterPorts,
+): Promise<ClusterParts> {
+  const onEvent = options.onEvent ?? (() => undefined);
+  const ensemble = options.zookeeper
+    ? undefined
+    : await startEnsemble(options, directory, ports.zookeeper);
+  if (ensemble) onEvent(`ZooKeeper serves at ${ensemble.connectString}`);
+  const zookeeper = options.zookeeper ?? ensemble?.connectString ?? '';
+  const { flags = [], environment = {}, sessionTimeoutMs } = options;
+  const timeout = sessionTimeoutMs
+    ? ['--zookeeper-session-timeout-ms', String(sessionTimeoutMs)]
+    : [];
+  const brokers = ports.grpc.map((port, index) => {
+    const id = index + 1;
+    return new BrokerProcess({
+      id,
+      port,
+      httpPort: ports.http[index]!,
+      zookeeper,
+      directory,
+      flags: [...timeout, ...(typeof flags === 'function' ? flags(id) : flags)],
+      environment,
+      onLine: (line) => {
+        const text = describeLogLine(line);
+        if (text) onEvent(text);
+      },
+      onDeath: (exit, complaint) => onEvent(describeDeath(`broker ${id}`, exit, complaint)),
+    });
+  });
+  return { brokers, ensemble, zookeeper };
+}
+
+async function startEnsemble(
+  options: DevClusterOptions,
+  directory: string,
+  clientPorts: readonly number[],
+): Promise<ZooKeeperEnsemble> {
+  let { installation } = options;
+  if (!installation) {
+    const located = await locateZooKeeper({ cacheDirectory: resolve('.cache/zookeeper') });
+    if ('unavailable' in located) {
+      throw new TributaryError('UNAVAILABLE', `ZooKeeper cannot be run: ${located.unavailable}`, {
+        hint: 'Or use --embedded.',
+      });
+    }
+    installation = located;
+  }
+  return ZooKeeperEnsemble.start({
+    installation,
+    nodes: options.zookeeperNodes ?? 1,
+    directory: join(directory, 'zookeeper'),
+    clientPorts,
+    dieWithParent: true,
+  });
+}
