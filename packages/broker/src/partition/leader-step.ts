@@ -37,7 +37,7 @@ export function lead(before: PartitionState, event: EventOf<'lead'>, now: number
     highWatermark: Math.min(before.highWatermark, logEndOffset),
     pending: undefined,
     expandNotBefore: NOBODY_WAITS,
-    nextRequestId: 1,
+    nextRequestId: before.nextRequestId,
     followers: [...others].map((id) => unknownFollower(id, isr.includes(id) ? now : -Infinity)),
     brokers: event.brokers,
     settings: event.settings,

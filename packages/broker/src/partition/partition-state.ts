@@ -34,6 +34,8 @@ interface ReplicaState {
   /** Exclusive end of what is known to be committed. */
   readonly highWatermark: number;
   readonly logEndOffset: number;
+  /** Of the next question to the controller. Never used twice, so that a late answer finds nothing. */
+  readonly nextRequestId: number;
 }
 
 /** Neither leads nor follows: not told yet, resigned, not in the image, or its disk failed. */
@@ -89,7 +91,6 @@ export interface LeaderState extends ReplicaState {
   readonly pending: PendingIsr | undefined;
   /** After INELIGIBLE_REPLICA: no expansion is asked for before this. */
   readonly expandNotBefore: number;
-  readonly nextRequestId: number;
   /** Every other replica of the assignment or the ISR. */
   readonly followers: readonly FollowerProgress[];
   readonly brokers: BrokerViews;
@@ -210,5 +211,6 @@ export function newReplica(logEndOffset: number, highWatermark: number): Offline
     partitionEpoch: -1,
     highWatermark: Math.min(highWatermark, logEndOffset),
     logEndOffset,
+    nextRequestId: 1,
   };
 }

@@ -96,7 +96,7 @@ function isFailed(state: PartitionState): boolean {
 
 function follow(state: PartitionState, event: EventOf<'follow'>): Step {
   const { leaderId, leaderEpoch, partitionEpoch } = event;
-  const { highWatermark, logEndOffset } = state;
+  const { highWatermark, logEndOffset, nextRequestId } = state;
   const next: FollowerState = {
     role: 'follower',
     leaderId,
@@ -104,6 +104,7 @@ function follow(state: PartitionState, event: EventOf<'follow'>): Step {
     partitionEpoch,
     highWatermark,
     logEndOffset,
+    nextRequestId,
   };
   return ended(state, next, `leader epoch ${leaderEpoch} belongs to broker ${leaderId}`);
 }
@@ -133,8 +134,8 @@ function offline(
   why: { readonly reason: string; readonly failed: boolean },
   before: PartitionState = state,
 ): Step {
-  const { leaderEpoch, partitionEpoch, highWatermark, logEndOffset } = state;
-  const replica = { leaderEpoch, partitionEpoch, highWatermark, logEndOffset };
+  const { leaderEpoch, partitionEpoch, highWatermark, logEndOffset, nextRequestId } = state;
+  const replica = { leaderEpoch, partitionEpoch, highWatermark, logEndOffset, nextRequestId };
   const next: OfflineState = { role: 'offline', ...why, ...replica };
   return ended(before, next, why.reason);
 }

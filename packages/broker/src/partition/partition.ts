@@ -49,6 +49,8 @@ export interface PartitionContext {
   readonly budget: WaiterBudget;
   /** Asks the controller and dispatches its answer. */
   readonly alter: (partition: Partition, effect: AlterEffect) => void;
+  /** It went offline after an I/O error. */
+  readonly failed: (partition: Partition) => void;
 }
 
 export class Partition {
@@ -92,6 +94,12 @@ export class Partition {
   }
 
   configure(config: TopicConfig): void {
+    const { segmentBytes, maxMessageBytes, minInsyncReplicas } = this.topicConfig;
+    const same =
+      config.segmentBytes === segmentBytes &&
+      config.maxMessageBytes === maxMessageBytes &&
+      config.minInsyncReplicas === minInsyncReplicas;
+    if (same) return;
     this.topicConfig = config;
     this.log.configure(config);
   }
@@ -146,6 +154,12 @@ export class Partition {
     await this.log.assignEpoch(event.leaderEpoch);
     if (change !== this.roleChanges) return;
     this.dispatch({ kind: 'lead', ...event, logEndOffset: this.log.logEndOffset });
+  }
+
+  /** Leads no more, nor becomes leader if it was about to; following goes on. */
+  resign(reason: string, shownEpoch?: number): void {
+    this.roleChanges += 1;
+    if (this.current.role === 'leader') this.dispatch({ kind: 'resign', reason, shownEpoch });
   }
 
   /** @param leaderEpoch as the request names it; -1: not checked. Throws NOT_LEADER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, STORAGE_ERROR. */
@@ -324,6 +338,7 @@ export class Partition {
       hint: 'Check the disk of this broker, then restart it.',
     });
     this.dispatch({ kind: 'fail', reason });
+    this.context.failed(this);
   }
 }
 

@@ -1,0 +1,73 @@
+/**
+ * The numbers of the data plane, each with its unit. Server configuration overrides single ones; tests and
+ * the simulation mostly use the defaults.
+ */
+export interface DataLimits {
+  /** A follower that was not caught up for so long leaves the ISR. */
+  readonly replicaLagTimeMaxMs: number;
+  /** How often lagging followers are looked for, and lost questions asked again. */
+  readonly tickMs: number;
+  readonly highWatermarkCheckpointMs: number;
+
+  // Replication
+  /** How often an idle partition's followers get a mark. */
+  readonly markIntervalMs: number;
+  /** HW moves without data are gathered for so long. */
+  readonly highWatermarkDelayMs: number;
+  readonly maxMarksPerMessage: number;
+  readonly maxPushBytes: number;
+  /** Per attach: pushed and not yet acknowledged. */
+  readonly attachCreditBytes: number;
+  /** A dialled leader must have answered the hello, and an attach, within this time. */
+  readonly replicationHelloTimeoutMs: number;
+  /** First wait before a broken stream or a refused attach is tried again. */
+  readonly firstRetryMs: number;
+  readonly maxRetryMs: number;
+
+  // Produce
+  /** Batches that may be unanswered, per stream. */
+  readonly produceCreditBytes: number;
+  /** Batches that may be unanswered, on this broker. */
+  readonly maxInFlightBytes: number;
+  /** acks=all answers that may be owed, on this broker. */
+  readonly maxWaiters: number;
+  readonly maxRecordsPerBatch: number;
+  /** How far a batch's maxTimestamp may lie in the future. */
+  readonly maxFutureMs: number;
+  readonly maxStructuredBytes: number;
+  readonly maxPartitionsPerRequest: number;
+  readonly maxProduceTimeoutMs: number;
+
+  // Fetch
+  readonly maxInFlightFetches: number;
+  readonly maxFetchBytes: number;
+  readonly maxFetchWaitMs: number;
+  /** A client that says no hello within this time is cut. */
+  readonly clientHelloTimeoutMs: number;
+}
+
+export const defaultDataLimits: DataLimits = {
+  replicaLagTimeMaxMs: 10_000,
+  tickMs: 500,
+  highWatermarkCheckpointMs: 5_000,
+  markIntervalMs: 500,
+  highWatermarkDelayMs: 5,
+  maxMarksPerMessage: 1_000,
+  maxPushBytes: 1024 * 1024,
+  attachCreditBytes: 4 * 1024 * 1024,
+  replicationHelloTimeoutMs: 5_000,
+  firstRetryMs: 50,
+  maxRetryMs: 1_000,
+  produceCreditBytes: 16 * 1024 * 1024,
+  maxInFlightBytes: 256 * 1024 * 1024,
+  maxWaiters: 100_000,
+  maxRecordsPerBatch: 1_000_000,
+  maxFutureMs: 60 * 60 * 1000,
+  maxStructuredBytes: 1024 * 1024,
+  maxPartitionsPerRequest: 10_000,
+  maxProduceTimeoutMs: 120_000,
+  maxInFlightFetches: 16,
+  maxFetchBytes: 16 * 1024 * 1024,
+  maxFetchWaitMs: 30_000,
+  clientHelloTimeoutMs: 10_000,
+};

@@ -1,0 +1,231 @@
+/**
+ * One partition that this broker follows on one link: attaches, truncates until the leader accepts, appends what is pushed,
+ * acknowledges. Everything that the leader says repeats the attach id; what repeats an older one, or
+ * another epoch, is dropped.
+ *
+ * Invariants: the divergence of the logs is settled before the HW is touched (KAFKA-14704); a push is
+ * appended only where it continues the log; after `stop` the partition is not touched any more (KAFKA-13207).
+ * Called by `FollowerLink`.
+ */
+import {
+  backoffMs,
+  hasCode,
+  TributaryError,
+  type Clock,
+  type Logger,
+  type Random,
+  type Timer,
+} from '@tributary/common';
+import {
+  fromWireError,
+  type AttachResult,
+  type Detached,
+  type FollowUpInput,
+  type Mark,
+  type Push,
+  type Truncate,
+} from '@tributary/protocol';
+import type { Partition } from '../partition/partition';
+import type { DataLimits } from './data-limits';
+import { cutFor } from './truncation';
+
+export interface FollowedPartitionHost {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly limits: DataLimits;
+  readonly leaderId: number;
+  /** Sends on the link's stream, if it is up and greeted. */
+  send(message: FollowUpInput): void;
+  readonly up: boolean;
+  nextAttachId(): number;
+}
+
+export class FollowedPartition {
+  /** undefined: not attached and not attaching. */
+  private attachId: number | undefined;
+  private accepted = false;
+  private failures = 0;
+  private retryTimer: Timer | undefined;
+  private stopped = false;
+
+  constructor(
+    readonly partition: Partition,
+    readonly leaderEpoch: number,
+    private readonly host: FollowedPartitionHost,
+  ) {}
+
+  get attached(): boolean {
+    return this.accepted;
+  }
+
+  /** On a fresh stream, or again on this one. */
+  attach(): void {
+    this.retryTimer?.cancel();
+    this.retryTimer = undefined;
+    if (this.stopped || !this.host.up || !this.isCurrent) return;
+    const { partition, leaderEpoch } = this;
+    const { log } = partition;
+    this.attachId = this.host.nextAttachId();
+    this.accepted = false;
+    this.host.send({
+      attach: {
+        topic: partition.topic,
+        topicId: partition.topicId,
+        partition: partition.partition,
+        leaderEpoch,
+        attachId: this.attachId,
+        logEndOffset: log.logEndOffset,
+        lastEpoch: log.lastBatchEpoch,
+        logStartOffset: log.logStartOffset,
+        creditBytes: this.host.limits.attachCreditBytes,
+      },
+    });
+  }
+
+  /** The stream is gone: the link attaches again on the next one. */
+  streamClosed(): void {
+    this.attachId = undefined;
+    this.accepted = false;
+    this.retryTimer?.cancel();
+    this.retryTimer = undefined;
+  }
+
+  stop(): void {
+    if (this.stopped) return;
+    this.detach();
+    this.stopped = true;
+    this.streamClosed();
+  }
+
+  /** The role may have changed between two messages of one tick. */
+  private get isCurrent(): boolean {
+    const { state } = this.partition;
+    return !this.stopped && state.role === 'follower' && state.leaderEpoch === this.leaderEpoch;
+  }
+
+  private isMine(message: { readonly attachId: number; readonly leaderEpoch: number }): boolean {
+    return (
+      this.isCurrent &&
+      message.attachId === this.attachId &&
+      message.leaderEpoch === this.leaderEpoch
+    );
+  }
+
+  onAttachResult(result: AttachResult): void {
+    if (!this.isMine(result) || this.accepted) return;
+    if (result.truncate) return this.truncate(result.truncate);
+    if (!result.accepted) {
+      const error = result.error ? fromWireError(result.error) : undefined;
+      return this.attachLater(error ?? new TributaryError('INTERNAL', 'an answer without outcome'));
+    }
+    const { logEndOffset } = this.partition.log;
+    if (result.accepted.fromOffset !== logEndOffset) {
+      const message = `accepted from ${result.accepted.fromOffset}, the log ends at ${logEndOffset}`;
+      return this.attachLater(new TributaryError('INTERNAL', message));
+    }
+    this.accepted = true;
+    this.failures = 0;
+    this.observe(result.accepted.highWatermark);
+  }
+
+  onPush(push: Push): void {
+    if (!this.isMine(push) || !this.accepted) return;
+    const { partition } = this;
+    if (push.fromOffset !== partition.log.logEndOffset) {
+      const message = `pushed from ${push.fromOffset}, the log ends at ${partition.log.logEndOffset}`;
+      return this.attachLater(new TributaryError('INVALID_ARGUMENT', message));
+    }
+    try {
+      partition.appendAsFollower(push.batches, push.highWatermark);
+    } catch (error) {
+      return this.attachLater(TributaryError.from(error, 'STORAGE_ERROR'));
+    }
+    this.acknowledge(push.markId, push.batches.length);
+  }
+
+  onMark(mark: Mark): void {
+    if (!this.isMine(mark) || !this.accepted) return;
+    this.observe(mark.highWatermark);
+    this.acknowledge(mark.markId, 0);
+  }
+
+  onDetached(detached: Detached): void {
+    if (!this.isCurrent || detached.attachId !== this.attachId) return;
+    this.attachId = undefined;
+    const error = detached.error ? fromWireError(detached.error) : undefined;
+    this.attachLater(error ?? new TributaryError('NOT_LEADER', 'the leader ended the attach'));
+  }
+
+  private observe(leaderHighWatermark: number): void {
+    const { logEndOffset } = this.partition.log;
+    this.partition.dispatch({ kind: 'replicated', logEndOffset, leaderHighWatermark });
+  }
+
+  private acknowledge(markId: number, creditBytes: number): void {
+    const { partition, leaderEpoch } = this;
+    this.host.send({
+      acknowledge: {
+        topicId: partition.topicId,
+        partition: partition.partition,
+        leaderEpoch,
+        attachId: this.attachId,
+        logEndOffset: partition.log.logEndOffset,
+        markId,
+        creditBytes,
+      },
+    });
+  }
+
+  private truncate(answer: Truncate): void {
+    const { partition, host } = this;
+    const { log } = partition;
+    const cut = cutFor(log, answer);
+    if (!cut.restart && cut.offset >= log.logEndOffset) {
+      const message = `told to cut at ${cut.offset}, the log ends at ${log.logEndOffset}`;
+      return this.attachLater(new TributaryError('INVALID_ARGUMENT', message));
+    }
+    const facts = {
+      partition: partition.name,
+      from: log.logEndOffset,
+      to: cut.offset,
+      leaderEpoch: this.leaderEpoch,
+      highWatermark: partition.state.highWatermark,
+    };
+    // Below the HW it is not a tail that was never committed: an election lost records.
+    if (cut.offset < partition.state.highWatermark) host.logger.warn('log cut below the HW', facts);
+    else host.logger.info('log cut to where the leader agrees', facts);
+    try {
+      partition.truncate(cut.offset, cut.restart);
+    } catch (error) {
+      return this.attachLater(TributaryError.from(error, 'STORAGE_ERROR'));
+    }
+    this.attach();
+  }
+
+  private detach(): void {
+    if (this.attachId === undefined) return;
+    const { topicId, partition } = this.partition;
+    this.host.send({ detach: { topicId, partition, attachId: this.attachId } });
+    this.attachId = undefined;
+    this.accepted = false;
+  }
+
+  /** Refused, ended, or the disk refused: with backoff, for as long as the image says to follow. */
+  private attachLater(error: TributaryError): void {
+    this.detach();
+    this.accepted = false;
+    if (!this.isCurrent) return;
+    const { clock, random, limits, logger, leaderId } = this.host;
+    // One line an incident: a leader that has not heard of its epoch yet is no incident.
+    if (this.failures === 4 || hasCode(error, 'DISK_FULL', 'CORRUPT_BATCH', 'INVALID_BATCH')) {
+      const { name } = this.partition;
+      logger.warn('follower cannot attach', { partition: name, leaderId, reason: error.message });
+    }
+    const options = { baseMs: limits.firstRetryMs, maxMs: limits.maxRetryMs };
+    const delayMs = backoffMs(this.failures, random, options);
+    this.failures += 1;
+    this.retryTimer?.cancel();
+    this.retryTimer = clock.setTimer(delayMs, () => this.attach());
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * This broker's replication stream to one leader broker, and the partitions followed on it. Dials while it has
+ * partitions, says hello, attaches them all; when the stream breaks it dials again, the first time within
+ * `firstRetryMs`. A new address or a new life of the leader ends the old stream at once.
+ * Called by `FollowerLinks`.
+ */
+import {
+  backoffMs,
+  partitionKey,
+  TributaryError,
+  type Clock,
+  type Logger,
+  type Random,
+  type Timer,
+} from '@tributary/common';
+import {
+  methods,
+  type Address,
+  type ClientHelloInput,
+  type Connection,
+  type FollowDown,
+  type FollowUpInput,
+  type MessageStream,
+  type Transport,
+} from '@tributary/protocol';
+import type { Partition } from '../partition/partition';
+import type { DataLimits } from './data-limits';
+import { FollowedPartition, type FollowedPartitionHost } from './followed-partition';
+
+export interface LeaderTarget {
+  readonly address: Address;
+  readonly brokerEpoch: number;
+}
+
+export interface FollowerLinkHost {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly limits: DataLimits;
+  readonly transport: Transport;
+  /** Where that broker listens now; undefined: not in the image. */
+  target(leaderId: number): LeaderTarget | undefined;
+  /** undefined: this broker is not registered now, and may not follow. */
+  hello(leaderId: number): ClientHelloInput | undefined;
+  nextAttachId(): number;
+}
+
+type Stream = MessageStream<FollowUpInput, FollowDown>;
+
+export class FollowerLink implements FollowedPartitionHost {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly limits: DataLimits;
+  private readonly followed = new Map<string, FollowedPartition>();
+  private connection: Connection | undefined;
+  private stream: Stream | undefined;
+  private dialled: LeaderTarget | undefined;
+  private greeted = false;
+  private failures = 0;
+  private retryTimer: Timer | undefined;
+  private helloTimer: Timer | undefined;
+
+  constructor(
+    readonly leaderId: number,
+    private readonly host: FollowerLinkHost,
+  ) {
+    this.clock = host.clock;
+    this.random = host.random;
+    this.logger = host.logger;
+    this.limits = host.limits;
+  }
+
+  get up(): boolean {
+    return this.greeted;
+  }
+
+  get size(): number {
+    return this.followed.size;
+  }
+
+  nextAttachId(): number {
+    return this.host.nextAttachId();
+  }
+
+  send(message: FollowUpInput): void {
+    if (this.greeted) this.stream?.send(message);
+  }
+
+  follow(partition: Partition, leaderEpoch: number): void {
+    const key = partitionKey(partition.topicId, partition.partition);
+    const before = this.followed.get(key);
+    if (before?.partition === partition && before.leaderEpoch === leaderEpoch) return;
+    before?.stop();
+    const followed = new FollowedPartition(partition, leaderEpoch, this);
+    this.followed.set(key, followed);
+    if (this.greeted) followed.attach();
+    else this.dial();
+  }
+
+  unfollow(key: string): void {
+    const followed = this.followed.get(key);
+    if (!followed) return;
+    this.followed.delete(key);
+    followed.stop();
+    if (this.followed.size === 0) this.close();
+  }
+
+  /** The image or this broker's registration changed. */
+  refresh(): void {
+    if (this.followed.size === 0) return;
+    const target = this.host.target(this.leaderId);
+    const { dialled } = this;
+    if (dialled && (!target || !sameTarget(target, dialled))) this.hangUp();
+    if (target && !this.stream) {
+      this.failures = 0;
+      this.dial();
+    }
+  }
+
+  /** Our own broker epoch changed: the leader must hear the new one. */
+  redial(): void {
+    this.hangUp();
+    this.refresh();
+  }
+
+  close(): void {
+    for (const followed of this.followed.values()) followed.stop();
+    this.followed.clear();
+    this.hangUp();
+  }
+
+  private dial(): void {
+    if (this.stream) return;
+    this.retryTimer?.cancel();
+    this.retryTimer = undefined;
+    const target = this.host.target(this.leaderId);
+    const hello = this.host.hello(this.leaderId);
+    // Either comes with the next image or registration, which calls `refresh`.
+    if (!target || !hello || this.followed.size === 0) return;
+    this.dialled = target;
+    this.connection ??= this.host.transport.connect(target.address, 'replication');
+    const stream: Stream = this.connection.open(methods.replication.follow);
+    this.stream = stream;
+    stream.handle({
+      onMessage: (message) => {
+        if (this.stream === stream) this.received(message);
+      },
+      onEnd: () => stream.end(),
+      onClose: (error) => {
+        if (this.stream === stream) this.closed(error);
+      },
+    });
+    stream.send({ hello });
+    this.helloTimer = this.clock.setTimer(this.limits.replicationHelloTimeoutMs, () => {
+      const error = new TributaryError('TIMEOUT', 'the leader sent no hello');
+      stream.cut(error);
+      if (this.stream === stream) this.closed(error);
+    });
+  }
+
+  private received(message: FollowDown): void {
+    if (message.hello) return this.onHello();
+    if (message.push) return this.find(message.push)?.onPush(message.push);
+    if (message.marks) {
+      for (const mark of message.marks.marks) this.find(mark)?.onMark(mark);
+      return;
+    }
+    if (message.attached) return this.find(message.attached)?.onAttachResult(message.attached);
+    if (message.detached) this.find(message.detached)?.onDetached(message.detached);
+  }
+
+  private find(where: {
+    readonly topicId: string;
+    readonly partition: number;
+  }): FollowedPartition | undefined {
+    return this.followed.get(partitionKey(where.topicId, where.partition));
+  }
+
+  private onHello(): void {
+    this.helloTimer?.cancel();
+    if (this.greeted) return;
+    this.greeted = true;
+    this.failures = 0;
+    for (const followed of this.followed.values()) followed.attach();
+  }
+
+  private closed(error: TributaryError | undefined): void {
+    const wasUp = this.greeted;
+    this.forgetStream();
+    // A fresh connection dials at once, whatever back-off the old one is in.
+    this.connection?.close();
+    this.connection = undefined;
+    const { leaderId, limits, random } = this;
+    const reason = error?.message ?? 'the leader ended it';
+    if (wasUp) this.logger.info('replication stream broke', { leaderId, reason });
+    else this.logger.debug('leader cannot be reached', { leaderId, reason });
+    const options = { baseMs: limits.firstRetryMs, maxMs: limits.maxRetryMs };
+    const delayMs = backoffMs(this.failures, random, options);
+    this.failures += 1;
+    this.retryTimer?.cancel();
+    this.retryTimer = this.clock.setTimer(delayMs, () => this.dial());
+  }
+
+  private forgetStream(): void {
+    this.stream = undefined;
+    this.greeted = false;
+    this.helloTimer?.cancel();
+    for (const followed of this.followed.values()) followed.streamClosed();
+  }
+
+  private hangUp(): void {
+    this.retryTimer?.cancel();
+    this.retryTimer = undefined;
+    this.stream?.cut();
+    this.forgetStream();
+    this.connection?.close();
+    this.connection = undefined;
+    this.dialled = undefined;
+  }
+}
+
+function sameTarget(one: LeaderTarget, other: LeaderTarget): boolean {
+  return (
+    one.brokerEpoch === other.brokerEpoch &&
+    one.address.host === other.address.host &&
+    one.address.port === other.address.port
+  );
+}

@@ -1,0 +1,78 @@
+/**
+ * Questions that the data plane asks of the metadata image: who leads and where, which brokers may join an
+ * ISR, what a topic's settings are. Pure. Called by ReplicaManager and the handlers.
+ */
+import {
+  parseTopicConfig,
+  TributaryError,
+  type LeaderHint,
+  type TopicConfig,
+} from '@tributary/common';
+import type { Address, BrokerInfo, PartitionState, TopicInfo } from '@tributary/protocol';
+import type { MetadataImage } from '../metadata/metadata-image';
+import type { BrokerViews } from '../partition/partition-state';
+
+export function brokerViews(image: MetadataImage): BrokerViews {
+  return new Map(
+    image
+      .brokers()
+      .map(({ brokerId, brokerEpoch, eligible }) => [brokerId, { brokerEpoch, eligible }]),
+  );
+}
+
+export function endpointOf(broker: BrokerInfo | undefined, listener: string): Address | undefined {
+  const endpoint = broker?.endpoints.find((one) => one.listener === listener);
+  return endpoint && { host: endpoint.host, port: endpoint.port };
+}
+
+/** The leader as the image knows it, with its endpoint on the listener that the caller used. */
+export function leaderHint(
+  image: MetadataImage | undefined,
+  state: Pick<PartitionState, 'topicId' | 'partition'>,
+  listener: string,
+): LeaderHint | undefined {
+  const known = image?.partition(state.topicId, state.partition);
+  if (!image || !known) return undefined;
+  const { leader: leaderId, leaderEpoch } = known;
+  return { leaderId, leaderEpoch, ...endpointOf(image.broker(leaderId), listener) };
+}
+
+/** The controller has validated them; a setting of a newer version falls back to the defaults. */
+export function topicConfigOf(
+  topic: TopicInfo | undefined,
+  replicationFactor: number,
+): TopicConfig {
+  try {
+    return parseTopicConfig(topic?.configs ?? {}, replicationFactor);
+  } catch {
+    return parseTopicConfig({}, replicationFactor);
+  }
+}
+
+export interface PartitionName {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+}
+
+/** Why a partition that is not on this broker is not: the error for whoever asked. */
+export function absence(
+  image: MetadataImage | undefined,
+  asked: PartitionName,
+  listener: string,
+): TributaryError {
+  const { topic, topicId, partition } = asked;
+  if (!image?.topicById(topicId)) {
+    const namesake = image?.topicByName(topic);
+    if (!namesake) return new TributaryError('UNKNOWN_TOPIC', `topic ${topic} is not known here`);
+    const message = `topic ${topic} has id ${namesake.topicId}, not ${topicId}`;
+    return new TributaryError('TOPIC_ID_MISMATCH', message);
+  }
+  const state = image.partition(topicId, partition);
+  if (!state) {
+    const message = `topic ${topic} has no partition ${partition}`;
+    return new TributaryError('UNKNOWN_PARTITION', message);
+  }
+  const message = `this broker has no replica of ${topic}-${partition}`;
+  return new TributaryError('NOT_LEADER', message, { leader: leaderHint(image, state, listener) });
+}

@@ -1,0 +1,176 @@
+/**
+ * One follower's attach of one partition, seen by the leader: how far it was pushed, how much credit is left, and
+ * when it was caught up. Reads the log; the stream that owns it sends.
+ *
+ * Invariants: acknowledged <= pushed <= log end; pushed and unacknowledged bytes exceed the credit by at
+ * most one push; once ended it sends nothing. Called by `LeaderStream`.
+ */
+import { TributaryError } from '@tributary/common';
+import type { Acknowledge, Attach, MarkInput, PushInput } from '@tributary/protocol';
+import { batchSizeAt, lastOffsetAt } from '@tributary/record';
+import type { Attachment, Partition } from '../partition/partition';
+import { CaughtUpMarks } from './caught-up-marks';
+
+/** What the attach asks of the stream that it lives on. */
+export interface AttachOwner {
+  readonly brokerId: number;
+  readonly brokerEpoch: number;
+  readonly maxPushBytes: number;
+  now(): number;
+  /** There is something to push. */
+  ready(attach: LeaderAttach): void;
+  /** The HW moved, and maybe nothing will be pushed that carries it. */
+  highWatermarkMoved(attach: LeaderAttach): void;
+  ended(attach: LeaderAttach, error: TributaryError): void;
+}
+
+export class LeaderAttach implements Attachment {
+  readonly attachId: number;
+  readonly leaderEpoch: number;
+  /** In the owner's queue. */
+  queued = false;
+  lastMarkAt = -Infinity;
+  private pushedTo: number;
+  private acknowledgedTo: number;
+  private credit: number;
+  private reading = false;
+  private over = false;
+  private sentHighWatermark = -1;
+  /** Cold bytes that have arrived and wait for their turn. */
+  private readAhead: { readonly from: number; readonly bytes: Buffer } | undefined;
+  private readonly marks = new CaughtUpMarks();
+
+  constructor(
+    readonly partition: Partition,
+    attach: Attach,
+    private readonly owner: AttachOwner,
+  ) {
+    this.attachId = attach.attachId;
+    this.leaderEpoch = attach.leaderEpoch;
+    this.pushedTo = attach.logEndOffset;
+    this.acknowledgedTo = attach.logEndOffset;
+    this.credit = Math.max(1, attach.creditBytes);
+  }
+
+  get brokerId(): number {
+    return this.owner.brokerId;
+  }
+
+  get live(): boolean {
+    return !this.over;
+  }
+
+  get hasMore(): boolean {
+    return (
+      !this.over &&
+      !this.reading &&
+      this.credit > 0 &&
+      this.pushedTo < this.partition.state.logEndOffset
+    );
+  }
+
+  get highWatermarkIsNews(): boolean {
+    return !this.over && this.partition.state.highWatermark > this.sentHighWatermark;
+  }
+
+  logMoved(): void {
+    if (this.hasMore) this.owner.ready(this);
+  }
+
+  highWatermarkMoved(): void {
+    this.owner.highWatermarkMoved(this);
+  }
+
+  end(error: TributaryError): void {
+    if (this.over) return;
+    this.over = true;
+    this.owner.ended(this, error);
+  }
+
+  /** Without a word to the follower: it went, or said so itself. */
+  drop(): void {
+    if (this.over) return;
+    this.over = true;
+    this.partition.detach(this);
+  }
+
+  /** The next push, or undefined while cold data is read: the owner is told when it is there. */
+  nextPush(): PushInput | undefined {
+    const from = this.pushedTo;
+    const maxBytes = Math.min(this.owner.maxPushBytes, this.credit);
+    const batches = this.partition.read(from, maxBytes, this.partition.state.logEndOffset);
+    if (Buffer.isBuffer(batches)) return this.push(from, batches);
+    this.reading = true;
+    batches.then(
+      (bytes) => {
+        this.reading = false;
+        this.readAhead = { from, bytes };
+        if (!this.over) this.owner.ready(this);
+      },
+      (error: unknown) => {
+        this.reading = false;
+        this.end(TributaryError.from(error, 'STORAGE_ERROR'));
+      },
+    );
+    return undefined;
+  }
+
+  takeReadAhead(): PushInput | undefined {
+    const ahead = this.readAhead;
+    this.readAhead = undefined;
+    return ahead && !this.over ? this.push(ahead.from, ahead.bytes) : undefined;
+  }
+
+  private push(fromOffset: number, batches: Buffer): PushInput {
+    this.pushedTo = Math.max(fromOffset, endOffsetOf(batches, fromOffset));
+    this.credit -= batches.length;
+    const { topicId, ...mark } = this.mark();
+    return { topicId, ...mark, fromOffset, batches };
+  }
+
+  mark(): MarkInput & { readonly topicId: string } {
+    const { partition, attachId, leaderEpoch } = this;
+    const { highWatermark, logEndOffset } = partition.state;
+    const now = this.owner.now();
+    this.lastMarkAt = now;
+    this.sentHighWatermark = highWatermark;
+    return {
+      topicId: partition.topicId,
+      partition: partition.partition,
+      leaderEpoch,
+      attachId,
+      highWatermark,
+      leaderLogEndOffset: logEndOffset,
+      markId: this.marks.sent(now, logEndOffset),
+      logStartOffset: partition.log.logStartOffset,
+    };
+  }
+
+  acknowledged(message: Acknowledge): void {
+    const { logEndOffset, markId, creditBytes } = message;
+    if (logEndOffset < this.acknowledgedTo || logEndOffset > this.pushedTo) {
+      const message = `acknowledged ${logEndOffset}, between ${this.acknowledgedTo} and ${this.pushedTo} was possible`;
+      return this.end(new TributaryError('INVALID_ARGUMENT', message));
+    }
+    this.acknowledgedTo = logEndOffset;
+    this.credit += creditBytes;
+    const caughtUpAt = this.marks.reached(markId, logEndOffset);
+    const { brokerId } = this;
+    this.partition.dispatch({ kind: 'acknowledged', brokerId, logEndOffset, caughtUpAt });
+    this.logMoved();
+  }
+}
+
+/** Offset after the last of these whole batches. */
+export function endOffsetOf(batches: Buffer, emptyEnd: number): number {
+  let end = emptyEnd;
+  for (let at = 0; at < batches.length;) {
+    const size = batchSizeAt(batches, at);
+    if (size === undefined || at + size > batches.length) {
+      throw new TributaryError('CORRUPT_LOG', 'the log gave a batch that is cut off');
+    }
+    end = lastOffsetAt(batches, at) + 1;
+    at += size;
+  }
+  return end;
+}

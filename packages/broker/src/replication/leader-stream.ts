@@ -1,0 +1,280 @@
+/**
+ * The leader's side of one follower broker's replication stream: checks hello and attaches, then pushes.
+ *
+ * Pushes go round-robin over the partitions that have something, each within its own credit, so that one that is far
+ * behind holds up nobody; what is appended in one tick travels in one push. When the stream is full it stops until
+ * there is room again. Fences: hello by broker epoch; every attach by topic id and leader epoch; every
+ * acknowledgement by attach id and leader epoch. Called by `followHandler`.
+ */
+import { partitionKey, TributaryError, type Clock, type Timer } from '@tributary/common';
+import {
+  toWireError,
+  type Acknowledge,
+  type Attach,
+  type ClientHello,
+  type FollowDownInput,
+  type FollowUp,
+  type MessageStream,
+} from '@tributary/protocol';
+import type { Partition } from '../partition/partition';
+import type { DataLimits } from './data-limits';
+import { LeaderAttach, type AttachOwner } from './leader-attach';
+import { divergence } from './truncation';
+
+export interface LeaderStreamHost {
+  readonly clock: Clock;
+  readonly limits: DataLimits;
+  /** Throws what refuses the follower; answers its hello otherwise. */
+  greet(hello: ClientHello): NonNullable<FollowDownInput['hello']>;
+  /** The partition, if this broker may let that follower attach; throws otherwise. */
+  partitionFor(attach: Attach, followerId: number): Partition;
+}
+
+export class LeaderStream implements AttachOwner {
+  private follower: { readonly brokerId: number; readonly brokerEpoch: number } | undefined;
+  private readonly attaches = new Map<string, LeaderAttach>();
+  private waiting: LeaderAttach[] = [];
+  private readonly news = new Set<LeaderAttach>();
+  private pumpScheduled = false;
+  private blocked = false;
+  private over = false;
+  private markTimer: Timer | undefined;
+  private newsTimer: Timer | undefined;
+  private readonly helloTimer: Timer;
+
+  constructor(
+    private readonly stream: MessageStream<FollowDownInput, FollowUp>,
+    private readonly host: LeaderStreamHost,
+    private readonly onClosed: () => void,
+  ) {
+    const { clock, limits } = host;
+    this.helloTimer = clock.setTimer(limits.replicationHelloTimeoutMs, () =>
+      this.cut(new TributaryError('TIMEOUT', 'the follower sent no hello')),
+    );
+    stream.handle({
+      onMessage: (message) => this.received(message),
+      onDrain: () => this.drained(),
+      onEnd: () => this.stream.end(),
+      onClose: () => this.closed(),
+    });
+  }
+
+  get brokerId(): number {
+    return this.follower?.brokerId ?? -1;
+  }
+
+  get brokerEpoch(): number {
+    return this.follower?.brokerEpoch ?? -1;
+  }
+
+  get maxPushBytes(): number {
+    return this.host.limits.maxPushBytes;
+  }
+
+  now(): number {
+    return this.host.clock.now();
+  }
+
+  cut(error: TributaryError): void {
+    this.stream.cut(error);
+    this.closed();
+  }
+
+  // ---- received ----
+
+  private received(message: FollowUp): void {
+    try {
+      if (this.over) return;
+      if (message.hello) return this.greeted(message.hello);
+      if (!this.follower) throw new TributaryError('INVALID_ARGUMENT', 'no hello came first');
+      if (message.attach) return this.attach(message.attach);
+      if (message.acknowledge) return this.acknowledge(message.acknowledge);
+      if (message.detach) {
+        const { topicId, partition, attachId } = message.detach;
+        this.detach(topicId, partition, attachId);
+      }
+    } catch (error) {
+      this.cut(TributaryError.from(error));
+    }
+  }
+
+  private greeted(hello: ClientHello): void {
+    if (this.follower) throw new TributaryError('INVALID_ARGUMENT', 'a second hello came');
+    const answer = this.host.greet(hello);
+    this.follower = { brokerId: hello.senderBrokerId, brokerEpoch: hello.brokerEpoch };
+    this.helloTimer.cancel();
+    this.send({ hello: answer });
+    this.armMarkTimer();
+  }
+
+  private attach(message: Attach): void {
+    const { topicId, partition, leaderEpoch, attachId } = message;
+    const base = { topicId, partition, leaderEpoch, attachId };
+    let attached: Partition;
+    try {
+      attached = this.host.partitionFor(message, this.brokerId);
+    } catch (error) {
+      this.send({ attached: { ...base, error: toWireError(error) } });
+      return;
+    }
+    const truncate = divergence(attached.log, message);
+    if (truncate) {
+      // Not an attach: its end says nothing about what the follower has of this log (KAFKA-13141).
+      this.send({ attached: { ...base, truncate } });
+      return;
+    }
+    this.accept(attached, message);
+  }
+
+  private accept(partition: Partition, message: Attach): void {
+    const key = partitionKey(message.topicId, message.partition);
+    this.attaches.get(key)?.drop();
+    const attach = new LeaderAttach(partition, message, this);
+    this.attaches.set(key, attach);
+    const { topicId, leaderEpoch, attachId, logEndOffset } = message;
+    this.send({
+      attached: {
+        topicId,
+        partition: message.partition,
+        leaderEpoch,
+        attachId,
+        accepted: {
+          fromOffset: logEndOffset,
+          highWatermark: partition.state.highWatermark,
+          logStartOffset: partition.log.logStartOffset,
+        },
+      },
+    });
+    partition.attach(attach, this.brokerEpoch, logEndOffset);
+    // The first mark at once: its acknowledgement makes an idle follower a candidate for the ISR.
+    if (attach.hasMore) this.ready(attach);
+    else this.send({ marks: { marks: [attach.mark()] } });
+  }
+
+  private acknowledge(message: Acknowledge): void {
+    const attach = this.current(message.topicId, message.partition, message.attachId);
+    if (attach?.leaderEpoch === message.leaderEpoch) attach.acknowledged(message);
+  }
+
+  private detach(topicId: string, partition: number, attachId: number): void {
+    const attach = this.current(topicId, partition, attachId);
+    if (!attach) return;
+    this.attaches.delete(partitionKey(topicId, partition));
+    attach.drop();
+  }
+
+  /** The attach that a message means; undefined: it is stale and to be dropped. */
+  private current(topicId: string, partition: number, attachId: number): LeaderAttach | undefined {
+    const attach = this.attaches.get(partitionKey(topicId, partition));
+    return attach?.live && attach.attachId === attachId ? attach : undefined;
+  }
+
+  // ---- sent ----
+
+  private send(message: FollowDownInput): void {
+    if (!this.stream.send(message)) this.blocked = true;
+  }
+
+  ready(attach: LeaderAttach): void {
+    if (attach.queued) return;
+    attach.queued = true;
+    this.waiting.push(attach);
+    if (this.pumpScheduled || this.blocked) return;
+    this.pumpScheduled = true;
+    // At the end of this tick's work: what it appends to one partition goes in one push.
+    queueMicrotask(() => {
+      this.pumpScheduled = false;
+      this.pump();
+    });
+  }
+
+  private pump(): void {
+    while (!this.blocked && this.waiting.length > 0) {
+      const round = this.waiting;
+      this.waiting = [];
+      for (const [at, attach] of round.entries()) {
+        if (this.blocked) {
+          this.waiting = [...round.slice(at), ...this.waiting];
+          return;
+        }
+        attach.queued = false;
+        this.pushOne(attach);
+      }
+    }
+  }
+
+  private pushOne(attach: LeaderAttach): void {
+    if (!attach.live) return;
+    let push;
+    try {
+      push = attach.takeReadAhead() ?? (attach.hasMore ? attach.nextPush() : undefined);
+    } catch (error) {
+      attach.end(TributaryError.from(error, 'STORAGE_ERROR'));
+      return;
+    }
+    if (!push) return;
+    this.send({ push });
+    if (attach.hasMore && !attach.queued) {
+      attach.queued = true;
+      this.waiting.push(attach);
+    }
+  }
+
+  private drained(): void {
+    this.blocked = false;
+    this.pump();
+  }
+
+  highWatermarkMoved(attach: LeaderAttach): void {
+    this.news.add(attach);
+    if (this.newsTimer) return;
+    this.newsTimer = this.host.clock.setTimer(this.host.limits.highWatermarkDelayMs, () => {
+      this.newsTimer = undefined;
+      const attaches = [...this.news].filter((one) => one.highWatermarkIsNews);
+      this.news.clear();
+      this.sendMarks(attaches);
+    });
+  }
+
+  private armMarkTimer(): void {
+    const { clock, limits } = this.host;
+    this.markTimer = clock.setTimer(limits.markIntervalMs, () => {
+      const quietSince = clock.now() - limits.markIntervalMs * 0.9;
+      this.sendMarks([...this.attaches.values()].filter((one) => one.lastMarkAt <= quietSince));
+      this.armMarkTimer();
+    });
+  }
+
+  private sendMarks(attaches: readonly LeaderAttach[]): void {
+    // A stream that is full needs no keepalive; the pushes that wait carry newer marks.
+    if (this.blocked) return;
+    const live = attaches.filter((attach) => attach.live);
+    const { maxMarksPerMessage } = this.host.limits;
+    for (let at = 0; at < live.length; at += maxMarksPerMessage) {
+      const marks = live.slice(at, at + maxMarksPerMessage).map((attach) => attach.mark());
+      this.send({ marks: { marks } });
+    }
+  }
+
+  /** The partition ended the attach: the follower is told. */
+  ended(attach: LeaderAttach, error: TributaryError): void {
+    const { topicId, partition } = attach.partition;
+    const key = partitionKey(topicId, partition);
+    if (this.attaches.get(key) === attach) this.attaches.delete(key);
+    attach.partition.detach(attach);
+    const { attachId } = attach;
+    this.send({ detached: { topicId, partition, attachId, error: toWireError(error) } });
+  }
+
+  private closed(): void {
+    if (this.over) return;
+    this.over = true;
+    this.helloTimer.cancel();
+    this.markTimer?.cancel();
+    this.newsTimer?.cancel();
+    const attaches = [...this.attaches.values()];
+    this.attaches.clear();
+    for (const attach of attaches) attach.drop();
+    this.onClosed();
+  }
+}

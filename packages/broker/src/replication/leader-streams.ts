@@ -1,0 +1,95 @@
+/**
+ * The handler of Replication/Follow and its fences: which follower may open a stream here, and which partition it may
+ * attach. Invariant: hello by cluster, broker id and broker epoch; attach by topic id, leader epoch and
+ * assignment; a follower that knows a higher leader epoch ends this broker's leadership. Called by ReplicaManager.
+ */
+import { TributaryError, type Clock, type Logger } from '@tributary/common';
+import {
+  bidiHandler,
+  methods,
+  type Attach,
+  type ClientHello,
+  type Handler,
+  type ServerHelloInput,
+} from '@tributary/protocol';
+import type { MetadataImage } from '../metadata/metadata-image';
+import type { Partition } from '../partition/partition';
+import { serverHello, type Identity } from '../rpc/data-hello';
+import type { DataLimits } from './data-limits';
+import { absence, leaderHint } from './image-view';
+import { LeaderStream, type LeaderStreamHost } from './leader-stream';
+
+export interface LeaderStreamsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: DataLimits;
+  readonly identity: () => Identity;
+  readonly image: () => MetadataImage | undefined;
+  readonly find: (topicId: string, partition: number) => Partition | undefined;
+  readonly interBrokerListener: string;
+}
+
+export class LeaderStreams implements LeaderStreamHost {
+  readonly clock: Clock;
+  readonly limits: DataLimits;
+  private readonly streams = new Set<LeaderStream>();
+
+  constructor(private readonly options: LeaderStreamsOptions) {
+    this.clock = options.clock;
+    this.limits = options.limits;
+  }
+
+  get handler(): Handler {
+    return bidiHandler(methods.replication.follow, (stream) => {
+      const opened: LeaderStream = new LeaderStream(stream, this, () => {
+        this.streams.delete(opened);
+      });
+      this.streams.add(opened);
+    });
+  }
+
+  greet(hello: ClientHello): ServerHelloInput {
+    const answer = serverHello(hello, this.options.identity());
+    const { senderBrokerId, brokerEpoch } = hello;
+    const known = this.options.image()?.broker(senderBrokerId);
+    if (senderBrokerId < 0 || brokerEpoch <= 0) {
+      throw new TributaryError('INVALID_ARGUMENT', 'a follower names its broker id and epoch');
+    }
+    if (!known) {
+      throw new TributaryError('UNKNOWN_BROKER', `broker ${senderBrokerId} is not known here yet`);
+    }
+    if (brokerEpoch < known.brokerEpoch) {
+      const message = `broker ${senderBrokerId} is in epoch ${known.brokerEpoch}, not ${brokerEpoch}`;
+      throw new TributaryError('FENCED_BROKER_EPOCH', message);
+    }
+    // A newer epoch than the image's is let in: it joins no ISR before the image has it, too.
+    return answer;
+  }
+
+  partitionFor(attach: Attach, followerId: number): Partition {
+    const { interBrokerListener: listener } = this.options;
+    const image = this.options.image();
+    const partition = this.options.find(attach.topicId, attach.partition);
+    if (!partition) throw absence(image, attach, listener);
+    const { state } = partition;
+    if (state.role === 'leader' && attach.leaderEpoch > state.leaderEpoch) {
+      const reason = `broker ${followerId} knows leader epoch ${attach.leaderEpoch}`;
+      this.options.logger.info('leadership ended', { partition: partition.name, reason });
+      partition.resign(reason, attach.leaderEpoch);
+    }
+    const leader = partition.requireLeader(attach.leaderEpoch, leaderHint(image, attach, listener));
+    if (attach.leaderEpoch !== leader.leaderEpoch) {
+      throw new TributaryError('INVALID_ARGUMENT', 'an attach names its leader epoch');
+    }
+    if (!leader.replicas.includes(followerId)) {
+      const message = `broker ${followerId} is not in the assignment of ${partition.name}`;
+      throw new TributaryError('INELIGIBLE_REPLICA', message);
+    }
+    return partition;
+  }
+
+  close(): void {
+    const error = new TributaryError('UNAVAILABLE', 'this broker stops');
+    for (const stream of [...this.streams]) stream.cut(error);
+  }
+}

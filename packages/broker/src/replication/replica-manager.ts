@@ -1,0 +1,323 @@
+/**
+ * All replicas of one broker: opens them from the log store, takes roles as the controller says, follows and lets
+ * follow, checks the ISRs by the clock, checkpoints HWs. The broker's control plane drives it through
+ * ReplicaHost; the handlers of rpc/ ask it for partitions.
+ *
+ * Invariant: at most one Partition per topic id and number; what the image does not know is not served.
+ */
+import {
+  partitionKey,
+  TributaryError,
+  type Clock,
+  type LeaderHint,
+  type Logger,
+  type Random,
+  type Timer,
+} from '@tributary/common';
+import type { LogStore, PartitionLog } from '@tributary/log';
+import type {
+  Handler,
+  LocalReplica,
+  PartitionState,
+  StopReplica,
+  StopResult,
+  Transport,
+} from '@tributary/protocol';
+import type { MetadataImage } from '../metadata/metadata-image';
+import { WaiterBudget } from '../partition/commit-purgatory';
+import { Partition } from '../partition/partition';
+import type { BrokerViews, PartitionSettings } from '../partition/partition-state';
+import { PROTOCOL_VERSION, type Identity } from '../rpc/data-hello';
+import type { PartitionAlterer, ReplicaHost } from '../seams';
+import { defaultDataLimits, type DataLimits } from './data-limits';
+import { FollowerLinks } from './follower-links';
+import { HighWatermarkCheckpoint } from './high-watermark-checkpoint';
+import {
+  absence,
+  brokerViews,
+  endpointOf,
+  leaderHint,
+  topicConfigOf,
+  type PartitionName,
+} from './image-view';
+import { alterIsr } from './isr-alterer';
+import { LeaderStreams } from './leader-streams';
+import { replicaStatus, type ReplicaStatus } from './replica-status';
+import { RoleChanges } from './role-changes';
+import { stopReplica } from './stop-replicas';
+
+export interface ReplicaManagerOptions {
+  readonly brokerId: number;
+  readonly logStore: LogStore;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly alterer: PartitionAlterer;
+  readonly clusterId: () => string;
+  /** Followers dial the endpoints of this listener. Default 'inside'. */
+  readonly interBrokerListener?: string;
+  readonly limits?: Partial<DataLimits>;
+}
+
+export class ReplicaManager implements ReplicaHost {
+  readonly limits: DataLimits;
+  readonly budget: WaiterBudget;
+  private readonly partitions = new Map<string, Partition>();
+  private readonly links: FollowerLinks;
+  private readonly changes: RoleChanges;
+  private readonly leaderStreams: LeaderStreams;
+  private readonly checkpoint: HighWatermarkCheckpoint;
+  private image: MetadataImage | undefined;
+  private views: BrokerViews = new Map();
+  private brokerEpoch: number | undefined;
+  private isolated = false;
+  private tickTimer: Timer | undefined;
+  private lastAttachId = 0;
+  private closed = false;
+
+  constructor(private readonly options: ReplicaManagerOptions) {
+    const { brokerId, clock, logger, logStore } = options;
+    this.limits = { ...defaultDataLimits, ...options.limits };
+    this.budget = new WaiterBudget(this.limits.maxWaiters);
+    const { limits, partitions } = this;
+    const image = (): MetadataImage | undefined => this.image;
+    this.links = new FollowerLinks({ ...options, limits, ...this.linkPolicy() });
+    this.changes = new RoleChanges({
+      brokerId,
+      clock,
+      logger,
+      logStore,
+      partitions,
+      links: this.links,
+      registered: () => this.brokerEpoch !== undefined,
+      image,
+      views: () => this.views,
+      settingsOf: (partition, replicas) => this.settingsOf(partition, replicas.length),
+      open: (log, state) => this.open(log, state.replicas.length),
+    });
+    this.leaderStreams = new LeaderStreams({
+      clock,
+      logger,
+      limits,
+      image,
+      identity: () => this.identity(),
+      find: (topicId, partition) => partitions.get(partitionKey(topicId, partition)),
+      interBrokerListener: this.interBrokerListener,
+    });
+    this.checkpoint = new HighWatermarkCheckpoint({
+      clock,
+      logger,
+      logStore,
+      intervalMs: limits.highWatermarkCheckpointMs,
+      partitions: () => partitions.values(),
+    });
+  }
+
+  private linkPolicy(): Pick<
+    ConstructorParameters<typeof FollowerLinks>[0],
+    'target' | 'hello' | 'nextAttachId'
+  > {
+    return {
+      target: (leaderId) => {
+        const broker = this.image?.broker(leaderId);
+        const address = endpointOf(broker, this.interBrokerListener);
+        return broker && address && { address, brokerEpoch: broker.brokerEpoch };
+      },
+      hello: (leaderId) => {
+        const { brokerEpoch } = this;
+        if (brokerEpoch === undefined) return undefined;
+        return {
+          minVersion: PROTOCOL_VERSION,
+          maxVersion: PROTOCOL_VERSION,
+          clientId: `broker-${this.options.brokerId}`,
+          clusterId: this.options.clusterId(),
+          brokerId: leaderId,
+          brokerEpoch,
+          senderBrokerId: this.options.brokerId,
+        };
+      },
+      nextAttachId: () => {
+        this.lastAttachId += 1;
+        return this.lastAttachId;
+      },
+    };
+  }
+
+  /** Opens what lies on the disks, offline until the controller speaks, and starts the timers. */
+  start(): void {
+    for (const log of this.options.logStore.logs()) {
+      this.partitions.set(partitionKey(log.topicId, log.partition), this.open(log, 1));
+    }
+    this.armTick();
+    this.checkpoint.start();
+  }
+
+  /** Ends streams and waiters and writes the HWs; the logs stay open. Idempotent. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.kill();
+    await this.changes.close();
+    await this.checkpoint.write();
+  }
+
+  /** As a crash: timers and streams end, nothing is written. */
+  kill(): void {
+    this.closed = true;
+    this.tickTimer?.cancel();
+    this.checkpoint.stop();
+    this.links.close();
+    this.resignAll('this broker stops');
+    this.leaderStreams.close();
+    void this.changes.close();
+  }
+
+  // ---- ReplicaHost ----
+
+  async apply(changed: readonly PartitionState[], image: MetadataImage): Promise<void> {
+    if (this.closed) return;
+    this.image = image;
+    this.views = brokerViews(image);
+    for (const [key, partition] of this.partitions) this.observeImage(key, partition, image);
+    const done = changed.map((state) => this.changes.apply(state));
+    this.links.refresh();
+    await Promise.all(done);
+  }
+
+  /** Settings, eligibility of followers, and whether the partition is still there. */
+  private observeImage(key: string, partition: Partition, image: MetadataImage): void {
+    const topic = image.topicById(partition.topicId);
+    const state = image.partition(partition.topicId, partition.partition);
+    if (!topic || !state) {
+      this.links.unfollow(key);
+      const reason = 'stray: the controller does not know this replica';
+      if (partition.state.role !== 'offline') partition.dispatch({ kind: 'resign', reason });
+      return;
+    }
+    partition.configure(topicConfigOf(topic, state.replicas.length));
+    const settings = this.settingsOf(partition, state.replicas.length);
+    partition.dispatch({ kind: 'cluster', brokers: this.views, settings });
+  }
+
+  stopReplicas(requests: readonly StopReplica[]): Promise<StopResult[]> {
+    const { links, changes, partitions } = this;
+    const { logStore } = this.options;
+    const host = { links, changes, partitions, logStore, brokerEpoch: () => this.brokerEpoch };
+    return Promise.all(requests.map((request) => stopReplica(host, request)));
+  }
+
+  resignAll(reason: string): void {
+    for (const partition of this.partitions.values()) partition.resign(reason);
+  }
+
+  localReplicas(): LocalReplica[] {
+    return [...this.partitions.values()]
+      .filter(({ state }) => !(state.role === 'offline' && state.failed))
+      .map(({ topic, topicId, partition, log, state }) => ({
+        topic,
+        topicId,
+        partition,
+        logEndOffset: log.logEndOffset,
+        lastEpoch: log.lastBatchEpoch,
+        highWatermark: state.highWatermark,
+      }));
+  }
+
+  setBrokerEpoch(brokerEpoch: number | undefined): void {
+    if (brokerEpoch === this.brokerEpoch) return;
+    this.brokerEpoch = brokerEpoch;
+    // What was told to an earlier life is not taken up by the next one.
+    if (brokerEpoch === undefined) return this.changes.forgetDeferred();
+    this.links.redial();
+    this.changes.retryDeferred();
+  }
+
+  setIsolated(isolated: boolean): void {
+    this.isolated = isolated;
+  }
+
+  // ---- for the handlers ----
+
+  get followHandler(): Handler {
+    return this.leaderStreams.handler;
+  }
+
+  get isIsolated(): boolean {
+    return this.isolated;
+  }
+
+  get currentImage(): MetadataImage | undefined {
+    return this.image;
+  }
+
+  /** Throws UNKNOWN_TOPIC, TOPIC_ID_MISMATCH, UNKNOWN_PARTITION, NOT_LEADER. */
+  find(name: PartitionName, listener: string): Partition {
+    const partition = this.partitions.get(partitionKey(name.topicId, name.partition));
+    const known = this.image?.partition(name.topicId, name.partition) !== undefined;
+    if (partition && (known || partition.state.role === 'leader')) return partition;
+    throw absence(this.image, name, listener);
+  }
+
+  leaderHint(partition: Partition, listener: string): LeaderHint | undefined {
+    return leaderHint(this.image, partition, listener);
+  }
+
+  identity(): Identity {
+    const { brokerId, clusterId } = this.options;
+    return { brokerId, clusterId: clusterId(), brokerEpoch: this.brokerEpoch ?? 0 };
+  }
+
+  status(): ReplicaStatus[] {
+    return [...this.partitions.values()].map(replicaStatus);
+  }
+
+  // ---- inside ----
+
+  private get interBrokerListener(): string {
+    return this.options.interBrokerListener ?? 'inside';
+  }
+
+  private open(log: PartitionLog, replicationFactor: number): Partition {
+    const { brokerId, clock, logger, logStore } = this.options;
+    const { budget } = this;
+    const config = topicConfigOf(this.image?.topicById(log.topicId), replicationFactor);
+    const highWatermark = logStore.checkpointedHighWatermark(log.topicId, log.partition);
+    return new Partition(log, config, highWatermark, {
+      brokerId,
+      clock,
+      logger,
+      budget,
+      alter: (partition, effect) => void alterIsr(this.altererHost, partition, effect),
+      failed: (partition) =>
+        this.links.unfollow(partitionKey(partition.topicId, partition.partition)),
+    });
+  }
+
+  private get altererHost(): Parameters<typeof alterIsr>[0] {
+    const { alterer, logger, brokerId } = this.options;
+    return { alterer, logger, brokerId, brokerEpoch: () => this.brokerEpoch };
+  }
+
+  private settingsOf(partition: Partition, replicationFactor: number): PartitionSettings {
+    return {
+      minInsyncReplicas: Math.min(partition.config.minInsyncReplicas, replicationFactor),
+      replicaLagTimeMaxMs: this.limits.replicaLagTimeMaxMs,
+    };
+  }
+
+  private armTick(): void {
+    this.tickTimer = this.options.clock.setTimer(this.limits.tickMs, () => {
+      for (const partition of this.partitions.values()) partition.dispatch({ kind: 'tick' });
+      this.armTick();
+    });
+  }
+}
+
+/** For a caller that must refuse work while the broker cannot vouch for it. */
+export function isolatedError(): TributaryError {
+  return new TributaryError(
+    'UNAVAILABLE',
+    'this broker has lost contact with ZooKeeper and the controller: only acks=all is accepted',
+    { outcome: 'not written' },
+  );
+}

@@ -1,0 +1,229 @@
+/**
+ * Turns partition states from the controller into leaders and followers on this broker.
+ *
+ * Invariants: per partition one change at a time, in order; a leadership that a state ends is ended before
+ * anything is awaited; the state is recorded last, so that a change that failed is tried again and not
+ * ignored as known (KAFKA-9307). A leader epoch below one that lies in the log is stale, whoever sends it.
+ * Called by ReplicaManager.
+ */
+import {
+  hasCode,
+  partitionKey,
+  partitionName,
+  TributaryError,
+  type Clock,
+  type Logger,
+  type Timer,
+} from '@tributary/common';
+import type { LogStore, PartitionLog } from '@tributary/log';
+import type { PartitionState } from '@tributary/protocol';
+import type { MetadataImage } from '../metadata/metadata-image';
+import type { Partition } from '../partition/partition';
+import type { BrokerViews, PartitionSettings } from '../partition/partition-state';
+import { isNewer } from '../partition/partition-step';
+import type { FollowerLinks } from './follower-links';
+import { topicConfigOf } from './image-view';
+
+/** Between two tries of a change that the disk refused. */
+const RETRY_MS = 1_000;
+
+export interface RoleChangesHost {
+  readonly brokerId: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly logStore: LogStore;
+  readonly links: FollowerLinks;
+  readonly partitions: Map<string, Partition>;
+  readonly registered: () => boolean;
+  readonly image: () => MetadataImage | undefined;
+  readonly views: () => BrokerViews;
+  readonly settingsOf: (partition: Partition, replicas: readonly number[]) => PartitionSettings;
+  readonly open: (log: PartitionLog, state: PartitionState) => Partition;
+}
+
+export class RoleChanges {
+  private readonly running = new Map<string, Promise<unknown>>();
+  /** Could not be taken yet: not registered, or the disk refused. */
+  private readonly deferred = new Map<string, PartitionState>();
+  private retryTimer: Timer | undefined;
+  private closed = false;
+
+  constructor(private readonly host: RoleChangesHost) {}
+
+  /** Never rejects. */
+  apply(state: PartitionState): Promise<void> {
+    const key = partitionKey(state.topicId, state.partition);
+    const partition = this.host.partitions.get(key);
+    // A change that is under way does not hold up the end of a leadership.
+    if (partition && state.leader !== this.host.brokerId && isNewer(partition.state, state)) {
+      if (this.running.has(key)) partition.resign(`leader epoch ${state.leaderEpoch} began`);
+    }
+    return this.inOrder(key, () => this.take(state));
+  }
+
+  /** Runs `work` after whatever is under way for this partition; at once, and synchronously, if nothing is. */
+  inOrder<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.running.get(key);
+    const now = before ? before.then(work, work) : work();
+    const settled = now.then(
+      () => undefined,
+      () => undefined,
+    );
+    const done = settled.then(() => {
+      if (this.running.get(key) === done) this.running.delete(key);
+    });
+    this.running.set(key, done);
+    return now;
+  }
+
+  /** Registered anew, or the retry timer. */
+  retryDeferred(): void {
+    const states = [...this.deferred.values()];
+    this.deferred.clear();
+    for (const state of states) void this.apply(state);
+  }
+
+  forgetDeferred(): void {
+    this.deferred.clear();
+  }
+
+  forget(key: string): void {
+    this.deferred.delete(key);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.retryTimer?.cancel();
+    await Promise.all(this.running.values());
+  }
+
+  private async take(state: PartitionState): Promise<void> {
+    const key = partitionKey(state.topicId, state.partition);
+    const { brokerId, partitions, links } = this.host;
+    if (this.closed) return;
+    this.deferred.delete(key);
+    let partition = partitions.get(key);
+    if (partition && !isNewer(partition.state, state)) return;
+    if (!state.replicas.includes(brokerId)) {
+      links.unfollow(key);
+      partition?.dispatch({ kind: 'resign', reason: 'this broker is not in the assignment' });
+      return;
+    }
+    try {
+      // Before any await: what this state ends must not serve a moment longer.
+      if (partition && state.leader !== brokerId) return this.follow(partition, state);
+      partition ??= await this.create(state);
+      if (this.closed || !isNewer(partition.state, state)) return;
+      if (state.leader === brokerId) await this.lead(partition, state);
+      else this.follow(partition, state);
+    } catch (error) {
+      this.refused(key, state, error);
+    }
+  }
+
+  private follow(partition: Partition, state: PartitionState): void {
+    if (this.isStale(partition, state)) return;
+    const { leader: leaderId, leaderEpoch, partitionEpoch, isr, replicas } = state;
+    const now = partition.state;
+    const sameLeader = now.role === 'follower' && now.leaderId === leaderId;
+    if (sameLeader && now.leaderEpoch === leaderEpoch) {
+      partition.dispatch({ kind: 'changed', leaderId, leaderEpoch, partitionEpoch, isr, replicas });
+    } else {
+      partition.dispatch({ kind: 'follow', leaderId, leaderEpoch, partitionEpoch });
+      this.host.logger.debug('follows', { partition: partition.name, leaderId, leaderEpoch });
+    }
+    this.host.links.follow(partition);
+  }
+
+  private async lead(partition: Partition, state: PartitionState): Promise<void> {
+    if (this.isStale(partition, state)) return;
+    const { host } = this;
+    const { leader: leaderId, leaderEpoch, partitionEpoch, isr, replicas } = state;
+    const settings = host.settingsOf(partition, replicas);
+    const now = partition.state;
+    if (now.role === 'leader' && now.leaderEpoch === leaderEpoch) {
+      partition.dispatch({ kind: 'changed', leaderId, leaderEpoch, partitionEpoch, isr, replicas });
+      partition.dispatch({ kind: 'cluster', brokers: host.views(), settings });
+      return;
+    }
+    const key = partitionKey(state.topicId, state.partition);
+    if (!host.registered()) {
+      this.deferred.set(key, state);
+      return;
+    }
+    host.links.unfollow(key);
+    const { brokerId } = host;
+    const brokers = host.views();
+    await partition.becomeLeader({
+      brokerId,
+      leaderEpoch,
+      partitionEpoch,
+      isr,
+      replicas,
+      brokers,
+      settings,
+    });
+    const { logEndOffset, highWatermark } = partition.state;
+    const facts = { partition: partition.name, leaderEpoch, isr, logEndOffset, highWatermark };
+    if (partition.state.role === 'leader') host.logger.info('leads', facts);
+  }
+
+  /** The log holds a higher epoch than the state names: an old controller speaks. */
+  private isStale(partition: Partition, state: PartitionState): boolean {
+    if (state.leaderEpoch >= partition.log.latestEpoch) return false;
+    this.host.logger.warn('partition state is older than the log, ignored', {
+      partition: partition.name,
+      leaderEpoch: state.leaderEpoch,
+      epochInLog: partition.log.latestEpoch,
+    });
+    return true;
+  }
+
+  private async create(state: PartitionState): Promise<Partition> {
+    const { topic, topicId, partition } = state;
+    const { logStore, partitions, image, open } = this.host;
+    const config = topicConfigOf(image()?.topicById(topicId), state.replicas.length);
+    await this.moveNamesakesAside(state);
+    const log =
+      logStore.get(topicId, partition) ??
+      (await logStore.create(topic, topicId, partition, config));
+    const opened = open(log, state);
+    partitions.set(partitionKey(topicId, partition), opened);
+    return opened;
+  }
+
+  /** A log of an earlier topic of this name: kept, not served. */
+  private async moveNamesakesAside(state: PartitionState): Promise<void> {
+    const { logStore, partitions, links, logger } = this.host;
+    const { topic, topicId, partition } = state;
+    for (const log of logStore.logs()) {
+      if (log.topic !== topic || log.partition !== partition || log.topicId === topicId) continue;
+      const key = partitionKey(log.topicId, partition);
+      links.unfollow(key);
+      partitions.get(key)?.dispatch({ kind: 'resign', reason: 'the topic was created again' });
+      partitions.delete(key);
+      await logStore.moveAside(log.topicId, partition);
+      logger.warn('log of an earlier topic moved aside', {
+        partition: partitionName(topic, partition),
+        topicId: log.topicId,
+        newTopicId: topicId,
+      });
+    }
+  }
+
+  /** A full disk may have room again, so try later; an I/O error ends this replica until the next start. */
+  private refused(key: string, state: PartitionState, thrown: unknown): void {
+    const error = TributaryError.from(thrown, 'STORAGE_ERROR');
+    const { partitions, logger, clock } = this.host;
+    const partition = partitions.get(key);
+    if (partition && !hasCode(error, 'DISK_FULL')) return partition.noticeFailure(error);
+    logger.error('replica cannot be opened', {
+      partition: partitionName(state.topic, state.partition),
+      reason: error.message,
+      hint: error.hint,
+    });
+    this.deferred.set(key, state);
+    this.retryTimer?.cancel();
+    this.retryTimer = clock.setTimer(RETRY_MS, () => this.retryDeferred());
+  }
+}
