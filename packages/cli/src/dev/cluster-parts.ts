@@ -2,7 +2,7 @@
  * Makes the parts of a development cluster from its options: ports, ZooKeeper, brokers (not started yet). Called by
  * DevCluster.
  */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { TributaryError } from '@tributary/common';
 import { BrokerProcess, type ClusterBroker } from './broker-process';
 import { describeDeath, describeLogLine } from './cluster-events';
@@ -10,6 +10,9 @@ import type { DevClusterOptions } from './cluster-options';
 import { EmbeddedProcess } from './embedded-process';
 import { PortReservation } from './port-reservation';
 import { locateZooKeeper, ZooKeeperEnsemble } from './zookeeper';
+
+/** Of the project (a checkout, or the one that installed this package): fetched jars are kept there. */
+export const zooKeeperCache = join(__dirname, '../../../../.cache/zookeeper');
 
 export interface ClusterPorts {
   readonly grpc: readonly number[];
@@ -101,7 +104,7 @@ async function startEnsemble(
 ): Promise<ZooKeeperEnsemble> {
   let { installation } = options;
   if (!installation) {
-    const located = await locateZooKeeper({ cacheDirectory: resolve('.cache/zookeeper') });
+    const located = await locateZooKeeper({ cacheDirectory: zooKeeperCache });
     if ('unavailable' in located) {
       throw new TributaryError('UNAVAILABLE', `ZooKeeper cannot be run: ${located.unavailable}`, {
         hint: 'Or use --embedded.',

@@ -10,6 +10,7 @@ import { readShape, removeState, writeShape, writeState } from './cluster-state'
 import { clusterStatus } from './cluster-status';
 import { askSupervisor } from './control-client';
 import { ControlServer, type ControlRequest } from './control-server';
+import { zooKeeperCache } from './cluster-parts';
 import { DevCluster, type DevClusterOptions } from './dev-cluster';
 import { canListen } from './port-reservation';
 import { locateZooKeeper } from './zookeeper';
@@ -101,7 +102,7 @@ async function chooseCoordinator(
   const embedded = { ...common, embedded: true };
   if (options.embedded) return embedded;
   const installation = await locateZooKeeper({
-    cacheDirectory: resolve('.cache/zookeeper'),
+    cacheDirectory: zooKeeperCache,
     onProgress: print,
   });
   if ('unavailable' in installation) {
