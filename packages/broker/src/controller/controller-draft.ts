@@ -263,6 +263,7 @@ export function newTopic(
   const partitions = record.assignment.map((replicas, partition) => ({
     replicas,
     stored: byNumber.get(partition),
+    isOrphan: false,
     write: undefined,
     waiting: [],
   }));

@@ -60,8 +60,8 @@ export type ControllerEffect =
   /** The stream is of no use any more; the link dials again. */
   | { readonly type: 'cut-stream'; readonly brokerId: number; readonly why: string }
   | { readonly type: 'complete-deletion'; readonly marker: DeletionMarker }
-  /** Compare the names that exist with what the controller knows. */
-  | { readonly type: 'refresh-topics' }
+  /** Compare the names that exist with what the controller knows; read this one again in any case. */
+  | { readonly type: 'refresh-topics'; readonly topic: string }
   | { readonly type: 'set-timer'; readonly timer: ControllerTimer; readonly delayMs: number }
   | { readonly type: 'journal'; readonly entry: JournalEntry }
   | { readonly type: 'resign'; readonly why: string };

@@ -66,6 +66,8 @@ export interface TopicDeletion {
 export interface PartitionEntry {
   readonly replicas: readonly number[];
   readonly stored: VersionedPartitionState | undefined;
+  /** Its node vanished under us: left alone until the topic is read again under another id. */
+  readonly isOrphan: boolean;
   readonly write: WriteInFlight | undefined;
   /** Requests that came during a write; looked at when it is done. At most `maxWaitingAlterations`. */
   readonly waiting: readonly AlterRequest[];

@@ -30,7 +30,7 @@ export function reconcileTopic(draft: ControllerDraft, topicId: string): void {
   const { controllerEpoch } = draft.state;
   const brokers = draft.allBrokers();
   topic.partitions.forEach((entry, partition) => {
-    if (entry.write) return;
+    if (entry.write || entry.isOrphan) return;
     const decision = decidePartition({ topic, partition, brokers, controllerEpoch });
     if (!decision) return;
     begin(draft, topicId, partition, entry, { ...decision, request: undefined });
@@ -107,10 +107,12 @@ function lost(draft: ControllerDraft, outcome: WriteOutcome, entry: PartitionEnt
   const { current } = result;
   const isOfTopic = current?.topicId === topicId;
   const stored = isOfTopic ? current : entry.stored;
-  const next: PartitionEntry = { ...entry, stored, write: undefined, waiting: [] };
+  const isOrphan = !isOfTopic;
+  const next: PartitionEntry = { ...entry, stored, isOrphan, write: undefined, waiting: [] };
   draft.setPartition(topicId, partition, next);
   // Missing or another topic's: the topic was removed behind our back. Its names are looked at again.
-  if (!isOfTopic) draft.effect({ type: 'refresh-topics' });
+  const topic = entry.write?.state.topic;
+  if (isOrphan && topic) draft.effect({ type: 'refresh-topics', topic });
   else if (draft.allTopics().get(topicId)?.published) draft.publishPartition(next);
   if (entry.write?.request) {
     const message = `${entry.write.state.topic}-${partition} was changed by somebody else`;

@@ -8,7 +8,7 @@
  *
  * A resigned controller does nothing whatever comes (KAFKA-4447).
  */
-import { hasCode } from '@tributary/common';
+import { hasCode, type ErrorCode } from '@tributary/common';
 import { isResolved, isTrusted } from './broker-standing';
 import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
 import { ControllerDraft, type Step } from './controller-draft';
@@ -26,11 +26,20 @@ import {
   addTopic,
   markDeletions,
   onDeletionCompleted,
+  onDeletionFailed,
   onReplicasStopped,
   onTopicsChanged,
   pursueDeletions,
+  retryLater,
   stopReplicasOf,
 } from './topic-duties';
+
+/** Another controller exists, or it cannot be known whether a write happened. */
+const fatalCodes = [
+  'STALE_CONTROLLER_EPOCH',
+  'COORDINATOR_UNAVAILABLE',
+  'SESSION_EXPIRED',
+] as const;
 
 export interface StepSettings {
   readonly controlStreamGraceMs: number;
@@ -86,7 +95,9 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
     case 'deletion-completed':
       return onDeletionCompleted(draft, event.topicId);
     case 'deletion-failed':
-      return resign(draft, `topic deletion: ${event.error.message}`);
+      if (fatalCodes.includes(event.error.code)) return resign(draft, writeFailure(event.error));
+      onDeletionFailed(draft, event.topicId, event.error.message);
+      return retryLater(draft, settings);
     case 'states-written':
       for (const topicId of onStatesWritten(draft, event.outcomes)) reconcileTopic(draft, topicId);
       return pursueDeletions(draft, settings);

@@ -90,7 +90,13 @@ export function pursueDeletions(
     const { topic: name, topicId } = topic.record;
     draft.effect({ type: 'complete-deletion', marker: { topic: name, topicId } });
   }
-  if (!isUnfinished) return;
+  if (isUnfinished) retryLater(draft, settings);
+}
+
+export function retryLater(
+  draft: ControllerDraft,
+  settings: { readonly deletionRetryMs: number },
+): void {
   draft.effect({ type: 'set-timer', timer: 'deletion-retry', delayMs: settings.deletionRetryMs });
 }
 
@@ -118,7 +124,15 @@ export function onDeletionCompleted(draft: ControllerDraft, topicId: string): vo
   if (topic) draft.journal(topic.record.topic, 'deleted', 'all replicas confirmed');
   draft.removeTopic(topicId);
   // The name may have been taken again before we heard of it.
-  draft.effect({ type: 'refresh-topics' });
+  if (topic) draft.effect({ type: 'refresh-topics', topic: topic.record.topic });
+}
+
+/** The nodes are still there: asked for again with the next retry. */
+export function onDeletionFailed(draft: ControllerDraft, topicId: string, why: string): void {
+  const topic = draft.allTopics().get(topicId);
+  if (!topic?.deletion) return;
+  draft.setTopic({ ...topic, deletion: { ...topic.deletion, completing: false } });
+  draft.journal(topic.record.topic, 'its nodes could not be removed', why);
 }
 
 function tellAll(draft: ControllerDraft, topicId: string): void {
