@@ -20,6 +20,9 @@ export const MAX_CACHED_TOPICS = 10_000;
 /** A topic that was just created may not have reached every broker: ask again this long. */
 export const UNKNOWN_TOPIC_GRACE_MS = 1_500;
 
+/** Longest wait between looks for a leader: it adds to the time that a failover takes. */
+export const MAX_LEADER_POLL_MS = 250;
+
 export interface MetadataCacheOptions {
   /** Bound of one read. */
   readonly requestTimeoutMs: number;
@@ -83,7 +86,9 @@ export class MetadataCache implements ClusterMetadata {
       if (!found && reread && !failure) throw unknownPartition(view, partition);
       const suspect = this.topics.get(topic)?.suspects.has(partition) ?? false;
       if (found?.leader && !suspect) return { ...found, leader: found.leader };
-      const waitMs = reread ? backoffMs(attempt - 1, this.random) : 0;
+      const waitMs = reread
+        ? backoffMs(attempt - 1, this.random, { maxMs: MAX_LEADER_POLL_MS })
+        : 0;
       if (waitMs > 0 && waitMs >= deadline.remainingMs) {
         throw failure ?? (found ? noLeader(topic, found) : unknownPartition(view, partition));
       }
