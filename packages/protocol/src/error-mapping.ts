@@ -11,6 +11,7 @@ import {
   type LeaderHint as LeaderHintOfError,
   type Outcome as OutcomeOfError,
 } from '@tributary/common';
+import { codecOf } from './codec';
 import type { LeaderHint, LeaderHintInput, WireError, WireErrorInput } from './generated';
 
 /** Longer messages are cut: they travel in HTTP/2 headers, which peers limit to 8 to 64 KiB. */
@@ -27,6 +28,9 @@ const outcomeFromWire = new Map<unknown, OutcomeOfError>([
   ['MAYBE_WRITTEN', 'maybe written'],
   ['WRITTEN', 'written'],
 ]);
+
+/** For whoever carries the Error as bytes. */
+export const wireErrorCodec = codecOf<WireErrorInput, WireError>('Error');
 
 /** Anything thrown, as the wire's Error; what is not a TributaryError is INTERNAL. */
 export function toWireError(thrown: unknown): WireErrorInput {

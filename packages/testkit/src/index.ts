@@ -4,3 +4,4 @@ export * from './history/history';
 export * from './contracts/coordinator-contract';
 export * from './contracts/embedded-harness';
 export * from './simulation/simulated-disk';
+export * from './simulation/simulated-network';
