@@ -1,3 +1,14 @@
+export { createBrokerRegistry, type BrokerRegistryOptions } from './broker-registry';
+export { createClusterIdentity } from './cluster-identity';
+export { createControllerElection } from './controller-election';
 export * from './coordinator';
+export * from './embedded/embedded-coordinator';
+export * from './embedded/embedded-ensemble';
+export type { EmbeddedFaults } from './embedded/embedded-faults';
 export * from './group-store';
+export { paths } from './layout';
 export * from './nouns';
+export { createPartitionStateStore } from './partition-state-store';
+export { createProducerIdBlocks, producerIdBlockSize } from './producer-id-blocks';
+export { CoordinatorClient } from './session/coordinator-client';
+export { createTopicStore } from './topic-store';

@@ -5,3 +5,5 @@ export * from './contracts/coordinator-contract';
 export * from './contracts/embedded-harness';
 export * from './simulation/simulated-disk';
 export * from './simulation/simulated-network';
+export * from './contracts/transport-contract';
+export * from './contracts/recorded-stream';

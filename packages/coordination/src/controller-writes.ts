@@ -1,0 +1,52 @@
+/**
+ * Writes of the controller: each multi begins with a check of `/controller_epoch`, so that an old controller's are all
+ * refused (KAFKA-6082).
+ */
+import { hasCode, TributaryError } from '@tributary/common';
+import type { Coordinator, MultiOperation, MultiResult } from './coordinator';
+import { paths } from './layout';
+import type { ControllerFence } from './nouns';
+
+/** Results of `operations` alone. Throws STALE_CONTROLLER_EPOCH; `details.index` counts from the first of them. */
+export async function fencedMulti(
+  coordinator: Coordinator,
+  fence: ControllerFence,
+  operations: readonly MultiOperation[],
+): Promise<MultiResult[]> {
+  const check = {
+    type: 'check',
+    path: paths.controllerEpoch,
+    version: fence.epochVersion,
+  } as const;
+  try {
+    return (await coordinator.multi([check, ...operations])).slice(1);
+  } catch (error) {
+    const index = error instanceof TributaryError ? error.details['index'] : undefined;
+    if (!(error instanceof TributaryError) || typeof index !== 'number') throw error;
+    if (index === 0) throw staleController(fence);
+    const { code, message, outcome, details } = error;
+    throw new TributaryError(code, message, { outcome, details: { ...details, index: index - 1 } });
+  }
+}
+
+/** Throws STALE_CONTROLLER_EPOCH when somebody was elected after this fence. */
+export async function checkFence(coordinator: Coordinator, fence: ControllerFence): Promise<void> {
+  await coordinator.barrier();
+  const node = await coordinator.get(paths.controllerEpoch);
+  if (node?.stat.version !== fence.epochVersion) throw staleController(fence);
+}
+
+/** Index of the operation that was refused; undefined when the error is of another kind. */
+export function refusedOperation(error: unknown): number | undefined {
+  if (!hasCode(error, 'NO_NODE', 'NODE_EXISTS', 'BAD_VERSION', 'NOT_EMPTY')) return undefined;
+  const index = error.details['index'];
+  return typeof index === 'number' ? index : undefined;
+}
+
+function staleController(fence: ControllerFence): TributaryError {
+  return new TributaryError(
+    'STALE_CONTROLLER_EPOCH',
+    `controller epoch ${fence.controllerEpoch} is over: another controller was elected`,
+    { outcome: 'not written', details: { controllerEpoch: fence.controllerEpoch } },
+  );
+}

@@ -1,0 +1,3 @@
+import { describeCoordinatorContract, EmbeddedHarness } from '@tributary/testkit';
+
+describeCoordinatorContract('embedded', () => Promise.resolve(new EmbeddedHarness()));

@@ -1,0 +1,33 @@
+/**
+ * An embedded ensemble on a simulated clock, as a harness for the contract suites.
+ */
+import { seededRandom } from '@tributary/common';
+import { EmbeddedEnsemble, type EmbeddedCoordinator } from '@tributary/coordination';
+import { SimulatedClock } from '../simulation/simulated-clock';
+import type { CoordinatorHarness } from './coordinator-contract';
+
+const PATIENCE_MS = 60_000;
+
+export class EmbeddedHarness implements CoordinatorHarness {
+  readonly clock = new SimulatedClock();
+  readonly random = seededRandom(1);
+  readonly ensemble = new EmbeddedEnsemble({ clock: this.clock, random: this.random });
+  private readonly clients: EmbeddedCoordinator[] = [];
+
+  async connect(): Promise<EmbeddedCoordinator> {
+    const client = this.ensemble.connect({ sessionTimeoutMs: 2_000 });
+    this.clients.push(client);
+    await client.ready(1_000);
+    return client;
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    if (!(await this.clock.runUntil(condition, PATIENCE_MS))) {
+      throw new Error(`did not come true within ${PATIENCE_MS} simulated ms`);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.close()));
+  }
+}
