@@ -35,11 +35,11 @@ import {
 } from './topic-duties';
 
 /** Another controller exists, or it cannot be known whether a write happened. */
-const fatalCodes = [
+const fatalCodes: readonly ErrorCode[] = [
   'STALE_CONTROLLER_EPOCH',
   'COORDINATOR_UNAVAILABLE',
   'SESSION_EXPIRED',
-] as const;
+];
 
 export interface StepSettings {
   readonly controlStreamGraceMs: number;
