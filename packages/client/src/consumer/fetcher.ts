@@ -1,0 +1,338 @@
+/**
+ * Keeps the cursors filled: one Fetch stream per leader, long polls, as much ahead as `maxBufferedBytes`
+ * allows, every partition in turn. Invariants: a partition is in at most one request; an answer counts only for
+ * the cursor version that asked; what a cursor has is never thrown away because its leader failed.
+ * Called by the sessions; wakes the delivery.
+ */
+import { backoffMs, Deadline, partitionKey, TributaryError, type Timer } from '@tributary/common';
+import { fromWireError, type FetchResult } from '@tributary/protocol';
+import type { BrokerNode, ClientContext, PartitionView } from '../seams';
+import { reactionTo } from './fetch-failure';
+import { FetchStream, MAX_FETCHES_IN_FLIGHT } from './fetch-stream';
+import type { PartitionCursor } from './partition-cursor';
+
+export interface FetcherLimits {
+  readonly maxBytes: number;
+  readonly maxPartitionBytes: number;
+  readonly maxWaitMs: number;
+  readonly minBytes: number;
+  readonly maxBufferedBytes: number;
+}
+
+export interface FetcherHooks {
+  /** Some cursor has something: a record, a failure. */
+  onNews(): void;
+  onOutOfRange(cursor: PartitionCursor, error: TributaryError): void;
+  /** The broker does not know this topic id. Answers true when the cursor is to be tried again. */
+  onTopicSuspect(cursor: PartitionCursor): Promise<boolean>;
+  /** Cannot be healed by waiting. */
+  onTell(error: TributaryError): void;
+}
+
+/** A request, a search for the leader or a look at the topic, for one cursor version. */
+interface Errand {
+  readonly version: number;
+}
+
+interface Tracked {
+  readonly cursor: PartitionCursor;
+  /** What is under way. One for an older cursor version no longer counts. */
+  errand: Errand | undefined;
+  failures: number;
+  notBefore: number;
+}
+
+interface Target {
+  readonly tracked: Tracked;
+  readonly view: PartitionView & { readonly leader: BrokerNode };
+}
+
+export class Fetcher {
+  private readonly tracked = new Map<string, Tracked>();
+  private readonly streams = new Map<string, FetchStream>();
+  private reservedBytes = 0;
+  private pumpAsked = false;
+  private timer: Timer | undefined;
+  private closed = false;
+  private readonly stop = new AbortController();
+
+  constructor(
+    private readonly context: ClientContext,
+    private readonly limits: FetcherLimits,
+    private readonly hooks: FetcherHooks,
+  ) {}
+
+  add(cursor: PartitionCursor): void {
+    this.tracked.set(cursor.key, { cursor, errand: undefined, failures: 0, notBefore: 0 });
+    this.wake();
+  }
+
+  remove(cursor: PartitionCursor): void {
+    if (this.tracked.get(cursor.key)?.cursor !== cursor) return;
+    this.tracked.delete(cursor.key);
+    if (this.tracked.size === 0) this.closeStreams();
+  }
+
+  /** Something changed (room in the buffers, a seek, a resume): see what can be asked. */
+  wake(): void {
+    if (this.pumpAsked || this.closed) return;
+    this.pumpAsked = true;
+    queueMicrotask(() => {
+      this.pumpAsked = false;
+      if (!this.closed) this.pump();
+    });
+  }
+
+  close(): void {
+    this.closed = true;
+    this.stop.abort();
+    this.timer?.cancel();
+    this.tracked.clear();
+    this.closeStreams();
+  }
+
+  private closeStreams(): void {
+    for (const stream of [...this.streams.values()]) stream.close();
+  }
+
+  private pump(): void {
+    const now = this.context.clock.now();
+    const byBroker = new Map<string, { broker: BrokerNode; targets: Target[] }>();
+    let wakeAt = Infinity;
+    for (const tracked of this.tracked.values()) {
+      if (!this.wantsFetch(tracked)) continue;
+      if (tracked.notBefore > now) {
+        wakeAt = Math.min(wakeAt, tracked.notBefore);
+        continue;
+      }
+      const view = this.leaderOf(tracked);
+      if (!view) continue;
+      const key = streamKey(view.leader);
+      const entry = byBroker.get(key) ?? { broker: view.leader, targets: [] };
+      byBroker.set(key, entry);
+      entry.targets.push({ tracked, view });
+    }
+    for (const [key, { broker, targets }] of byBroker) this.ask(key, broker, targets);
+    this.wakeLater(wakeAt, now);
+  }
+
+  private wantsFetch({ cursor, errand }: Tracked): boolean {
+    return (
+      cursor.position !== undefined &&
+      errand?.version !== cursor.version &&
+      !cursor.paused &&
+      cursor.failure === undefined &&
+      cursor.bufferedBytes < this.limits.maxPartitionBytes
+    );
+  }
+
+  /** From the cache; where it does not know, a search begins and the pump runs again after it. */
+  private leaderOf(tracked: Tracked): Target['view'] | undefined {
+    const { topic, topicId, partition } = tracked.cursor.partition;
+    const { metadata, clock, requestTimeoutMs } = this.context;
+    if (tracked.failures === 0) {
+      const cached = metadata.cached(topic);
+      const view = cached?.topicId === topicId ? cached.partitions[partition] : undefined;
+      if (view?.leader) return { ...view, leader: view.leader };
+    }
+    const errand = this.begin(tracked);
+    const deadline = Deadline.after(clock, requestTimeoutMs, this.stop.signal);
+    metadata.leader(topic, partition, deadline).then(
+      (view) => {
+        if (!this.end(tracked, errand)) return;
+        const another = metadata.cached(topic)?.topicId !== topicId;
+        if (another) this.onFailure(tracked, view.leaderEpoch, mismatch(topic));
+        else this.ask(streamKey(view.leader), view.leader, [{ tracked, view }]);
+      },
+      (thrown: unknown) => {
+        if (this.end(tracked, errand)) this.onFailure(tracked, -1, TributaryError.from(thrown));
+      },
+    );
+    return undefined;
+  }
+
+  private ask(key: string, broker: BrokerNode, targets: readonly Target[]): void {
+    let stream = this.streams.get(key);
+    try {
+      stream ??= this.openStream(key, broker);
+    } catch (thrown) {
+      const error = TributaryError.from(thrown);
+      for (const { tracked, view } of targets) this.onFailure(tracked, view.leaderEpoch, error);
+      return;
+    }
+    if (!stream.ready) return; // its onReady wakes the pump
+    const maxBytes = this.bytesOfOneRequest();
+    if (!this.hasRoom(maxBytes)) {
+      // What paused partitions hold must not starve the others: it can be fetched again.
+      for (const { cursor } of this.tracked.values()) if (cursor.paused) cursor.dropAhead();
+      if (!this.hasRoom(maxBytes)) return; // the reader makes room, and wakes the pump
+    }
+    this.send(stream, targets, maxBytes);
+  }
+
+  private hasRoom(maxBytes: number): boolean {
+    let used = this.reservedBytes + maxBytes;
+    for (const { cursor } of this.tracked.values()) used += cursor.bufferedBytes;
+    return used <= this.limits.maxBufferedBytes;
+  }
+
+  /** So that all streams together stay within maxBufferedBytes, even when nothing comes for a while. */
+  private bytesOfOneRequest(): number {
+    const requests = Math.max(1, this.streams.size) * MAX_FETCHES_IN_FLIGHT;
+    const share = Math.floor(this.limits.maxBufferedBytes / (requests + 1));
+    return Math.max(1, Math.min(this.limits.maxBytes, share));
+  }
+
+  private send(stream: FetchStream, targets: readonly Target[], maxBytes: number): void {
+    const asked = new Map<string, { target: Target; errand: Errand }>();
+    for (const target of targets) {
+      const { tracked } = target;
+      const { key } = tracked.cursor;
+      asked.set(key, { target, errand: this.begin(tracked) });
+      // To the end of the line: the broker fills a request in its order.
+      if (this.tracked.delete(key)) this.tracked.set(key, tracked);
+    }
+    const { maxWaitMs, minBytes, maxPartitionBytes } = this.limits;
+    this.reservedBytes += maxBytes;
+    const partitions = targets.map(({ tracked: { cursor }, view }) => ({
+      ...cursor.partition,
+      leaderEpoch: view.leaderEpoch,
+      offset: cursor.fetchOffset,
+      maxBytes: Math.min(maxPartitionBytes, maxBytes),
+    }));
+    stream.send(
+      { maxWaitMs, minBytes, maxBytes, structured: false, partitions },
+      {
+        onResult: (result) => {
+          const entry = asked.get(partitionKey(result.topicId, result.partition));
+          if (entry && this.end(entry.target.tracked, entry.errand)) {
+            this.onResult(entry.target, result);
+          }
+        },
+        onEnd: (error) => {
+          this.reservedBytes -= maxBytes;
+          for (const { target, errand } of asked.values()) {
+            const unanswered = this.end(target.tracked, errand);
+            if (unanswered && error) this.onFailure(target.tracked, target.view.leaderEpoch, error);
+          }
+          this.wake();
+        },
+      },
+    );
+  }
+
+  private onResult({ tracked, view }: Target, result: FetchResult): void {
+    const { cursor } = tracked;
+    if (result.error && result.error.code !== 'NONE') {
+      this.onFailure(tracked, view.leaderEpoch, fromWireError(result.error));
+      return;
+    }
+    tracked.failures = 0;
+    cursor.highWatermark = result.highWatermark;
+    cursor.logStartOffset = result.logStartOffset;
+    this.wake();
+    if (result.batches.length === 0) return;
+    try {
+      cursor.append(result.batches);
+    } catch (thrown) {
+      this.onFailure(tracked, view.leaderEpoch, TributaryError.from(thrown));
+    }
+    this.hooks.onNews();
+  }
+
+  private onFailure(tracked: Tracked, leaderEpoch: number, error: TributaryError): void {
+    const { cursor } = tracked;
+    const { topic, partition } = cursor.partition;
+    const { clock, random, metadata, logger } = this.context;
+    if (this.closed) return;
+    tracked.notBefore = clock.now() + backoffMs(tracked.failures, random);
+    tracked.failures += 1;
+    logger.debug('fetch failed', { topic, partition, code: error.code, error: error.message });
+    switch (reactionTo(error.code)) {
+      case 'again':
+        break;
+      case 'locate':
+        if (leaderEpoch >= 0) metadata.reportFailure(topic, partition, leaderEpoch, error);
+        break;
+      case 'out of range':
+        tracked.failures = 0;
+        this.hooks.onOutOfRange(cursor, error);
+        break;
+      case 'look at topic':
+        metadata.reportFailure(topic, partition, leaderEpoch, error);
+        this.lookAtTopic(tracked);
+        break;
+      case 'tell':
+        this.hooks.onTell(error);
+        break;
+    }
+    this.wake();
+  }
+
+  private lookAtTopic(tracked: Tracked): void {
+    const errand = this.begin(tracked);
+    void this.hooks.onTopicSuspect(tracked.cursor).then((again) => {
+      if (again && this.end(tracked, errand)) this.wake();
+    });
+  }
+
+  private begin(tracked: Tracked): Errand {
+    tracked.errand = { version: tracked.cursor.version };
+    return tracked.errand;
+  }
+
+  /** False: it no longer counts (removed, or sought away meanwhile), or had ended before. */
+  private end(tracked: Tracked, errand: Errand): boolean {
+    const { cursor } = tracked;
+    if (tracked.errand !== errand) return false;
+    tracked.errand = undefined;
+    if (this.closed || this.tracked.get(cursor.key) !== tracked) return false;
+    return cursor.version === errand.version;
+  }
+
+  private openStream(key: string, broker: BrokerNode): FetchStream {
+    const { clock, clientId, connections, requestTimeoutMs, logger } = this.context;
+    const stream = new FetchStream(connections.to(broker), {
+      clock,
+      clientId,
+      brokerId: broker.brokerId,
+      timeoutMs: requestTimeoutMs,
+      onReady: () => this.wake(),
+      onClosed: (error) => {
+        if (this.streams.get(key) === stream) this.streams.delete(key);
+        if (this.closed) return;
+        logger.debug('fetch stream closed', { brokerId: broker.brokerId, code: error.code });
+        this.onStreamBroken(broker, error);
+      },
+    });
+    this.streams.set(key, stream);
+    return stream;
+  }
+
+  /** Those that waited for this stream without a request under way hear of it too, or they would dial for ever. */
+  private onStreamBroken(broker: BrokerNode, error: TributaryError): void {
+    for (const tracked of this.tracked.values()) {
+      const { topic, partition } = tracked.cursor.partition;
+      const view = this.context.metadata.cached(topic)?.partitions[partition];
+      if (!this.wantsFetch(tracked) || view?.leader?.brokerId !== broker.brokerId) continue;
+      if (tracked.notBefore <= this.context.clock.now()) {
+        this.onFailure(tracked, view.leaderEpoch, error);
+      }
+    }
+  }
+
+  private wakeLater(at: number, now: number): void {
+    this.timer?.cancel();
+    this.timer = undefined;
+    if (at === Infinity) return;
+    this.timer = this.context.clock.setTimer(Math.max(1, at - now), () => this.wake());
+  }
+}
+
+function streamKey({ brokerId, address }: BrokerNode): string {
+  return `${brokerId}@${address.host}:${address.port}`;
+}
+
+function mismatch(topic: string): TributaryError {
+  return new TributaryError('TOPIC_ID_MISMATCH', `topic ${topic} was deleted and created again`);
+}
