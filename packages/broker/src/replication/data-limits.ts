@@ -37,11 +37,19 @@ export interface DataLimits {
   readonly maxStructuredBytes: number;
   readonly maxPartitionsPerRequest: number;
   readonly maxProduceTimeoutMs: number;
+  /** Where a request names none. */
+  readonly defaultProduceTimeoutMs: number;
+  /** What clients are told to keep a produce request below; one batch may be more. */
+  readonly maxRequestBytes: number;
 
   // Fetch
   readonly maxInFlightFetches: number;
   readonly maxFetchBytes: number;
   readonly maxFetchWaitMs: number;
+  /** Of stored batches, for a fetch of decoded records. */
+  readonly maxStructuredFetchBytes: number;
+  /** Where a request names no limit for a partition. */
+  readonly defaultPartitionFetchBytes: number;
   /** A client that says no hello within this time is cut. */
   readonly clientHelloTimeoutMs: number;
 }
@@ -66,8 +74,12 @@ export const defaultDataLimits: DataLimits = {
   maxStructuredBytes: 1024 * 1024,
   maxPartitionsPerRequest: 10_000,
   maxProduceTimeoutMs: 120_000,
-  maxInFlightFetches: 16,
-  maxFetchBytes: 16 * 1024 * 1024,
+  defaultProduceTimeoutMs: 30_000,
+  maxRequestBytes: 8 * 1024 * 1024,
+  maxInFlightFetches: 8,
+  maxFetchBytes: 8 * 1024 * 1024,
   maxFetchWaitMs: 30_000,
+  maxStructuredFetchBytes: 1024 * 1024,
+  defaultPartitionFetchBytes: 1024 * 1024,
   clientHelloTimeoutMs: 10_000,
 };

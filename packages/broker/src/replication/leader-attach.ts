@@ -7,7 +7,7 @@
  */
 import { TributaryError } from '@tributary/common';
 import type { Acknowledge, Attach, MarkInput, PushInput } from '@tributary/protocol';
-import { batchSizeAt, lastOffsetAt } from '@tributary/record';
+import { endOfBatches } from '../partition/end-of-batches';
 import type { Attachment, Partition } from '../partition/partition';
 import { CaughtUpMarks } from './caught-up-marks';
 
@@ -122,7 +122,7 @@ export class LeaderAttach implements Attachment {
   }
 
   private push(fromOffset: number, batches: Buffer): PushInput {
-    this.pushedTo = Math.max(fromOffset, endOffsetOf(batches, fromOffset));
+    this.pushedTo = Math.max(fromOffset, endOfBatches(batches, fromOffset));
     this.credit -= batches.length;
     const { topicId, ...mark } = this.mark();
     return { topicId, ...mark, fromOffset, batches };
@@ -159,18 +159,4 @@ export class LeaderAttach implements Attachment {
     this.partition.dispatch({ kind: 'acknowledged', brokerId, logEndOffset, caughtUpAt });
     this.logMoved();
   }
-}
-
-/** Offset after the last of these whole batches. */
-export function endOffsetOf(batches: Buffer, emptyEnd: number): number {
-  let end = emptyEnd;
-  for (let at = 0; at < batches.length;) {
-    const size = batchSizeAt(batches, at);
-    if (size === undefined || at + size > batches.length) {
-      throw new TributaryError('CORRUPT_LOG', 'the log gave a batch that is cut off');
-    }
-    end = lastOffsetAt(batches, at) + 1;
-    at += size;
-  }
-  return end;
 }

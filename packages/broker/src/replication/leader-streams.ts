@@ -5,8 +5,10 @@
  */
 import { TributaryError, type Clock, type Logger } from '@tributary/common';
 import {
+  answerHello,
   bidiHandler,
   methods,
+  type Acceptor,
   type Attach,
   type ClientHello,
   type Handler,
@@ -14,7 +16,6 @@ import {
 } from '@tributary/protocol';
 import type { MetadataImage } from '../metadata/metadata-image';
 import type { Partition } from '../partition/partition';
-import { serverHello, type Identity } from '../rpc/data-hello';
 import type { DataLimits } from './data-limits';
 import { absence, leaderHint } from './image-view';
 import { LeaderStream, type LeaderStreamHost } from './leader-stream';
@@ -23,7 +24,7 @@ export interface LeaderStreamsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: DataLimits;
-  readonly identity: () => Identity;
+  readonly acceptor: () => Acceptor;
   readonly image: () => MetadataImage | undefined;
   readonly find: (topicId: string, partition: number) => Partition | undefined;
   readonly interBrokerListener: string;
@@ -49,7 +50,7 @@ export class LeaderStreams implements LeaderStreamHost {
   }
 
   greet(hello: ClientHello): ServerHelloInput {
-    const answer = serverHello(hello, this.options.identity());
+    const answer = answerHello(hello, this.options.acceptor());
     const { senderBrokerId, brokerEpoch } = hello;
     const known = this.options.image()?.broker(senderBrokerId);
     if (senderBrokerId < 0 || brokerEpoch <= 0) {

@@ -7,7 +7,6 @@
  */
 import {
   partitionKey,
-  TributaryError,
   type Clock,
   type LeaderHint,
   type Logger,
@@ -15,19 +14,21 @@ import {
   type Timer,
 } from '@tributary/common';
 import type { LogStore, PartitionLog } from '@tributary/log';
-import type {
-  Handler,
-  LocalReplica,
-  PartitionState,
-  StopReplica,
-  StopResult,
-  Transport,
+import {
+  clientHello,
+  type Acceptor,
+  type Handler,
+  type LocalReplica,
+  type PartitionState,
+  type StopReplica,
+  type StopResult,
+  type Transport,
 } from '@tributary/protocol';
 import type { MetadataImage } from '../metadata/metadata-image';
 import { WaiterBudget } from '../partition/commit-purgatory';
 import { Partition } from '../partition/partition';
 import type { BrokerViews, PartitionSettings } from '../partition/partition-state';
-import { PROTOCOL_VERSION, type Identity } from '../rpc/data-hello';
+import type { DataHost } from '../rpc/data-host';
 import type { PartitionAlterer, ReplicaHost } from '../seams';
 import { defaultDataLimits, type DataLimits } from './data-limits';
 import { FollowerLinks } from './follower-links';
@@ -60,7 +61,8 @@ export interface ReplicaManagerOptions {
   readonly limits?: Partial<DataLimits>;
 }
 
-export class ReplicaManager implements ReplicaHost {
+export class ReplicaManager implements ReplicaHost, DataHost {
+  readonly clock: Clock;
   readonly limits: DataLimits;
   readonly budget: WaiterBudget;
   private readonly partitions = new Map<string, Partition>();
@@ -78,6 +80,7 @@ export class ReplicaManager implements ReplicaHost {
 
   constructor(private readonly options: ReplicaManagerOptions) {
     const { brokerId, clock, logger, logStore } = options;
+    this.clock = clock;
     this.limits = { ...defaultDataLimits, ...options.limits };
     this.budget = new WaiterBudget(this.limits.maxWaiters);
     const { limits, partitions } = this;
@@ -101,7 +104,7 @@ export class ReplicaManager implements ReplicaHost {
       logger,
       limits,
       image,
-      identity: () => this.identity(),
+      acceptor: () => this.acceptor(),
       find: (topicId, partition) => partitions.get(partitionKey(topicId, partition)),
       interBrokerListener: this.interBrokerListener,
     });
@@ -127,15 +130,13 @@ export class ReplicaManager implements ReplicaHost {
       hello: (leaderId) => {
         const { brokerEpoch } = this;
         if (brokerEpoch === undefined) return undefined;
-        return {
-          minVersion: PROTOCOL_VERSION,
-          maxVersion: PROTOCOL_VERSION,
+        return clientHello({
           clientId: `broker-${this.options.brokerId}`,
           clusterId: this.options.clusterId(),
           brokerId: leaderId,
           brokerEpoch,
           senderBrokerId: this.options.brokerId,
-        };
+        });
       },
       nextAttachId: () => {
         this.lastAttachId += 1;
@@ -262,9 +263,19 @@ export class ReplicaManager implements ReplicaHost {
     return leaderHint(this.image, partition, listener);
   }
 
-  identity(): Identity {
+  /** What this broker says of itself in the hello of its data streams. */
+  acceptor(): Acceptor {
     const { brokerId, clusterId } = this.options;
-    return { brokerId, clusterId: clusterId(), brokerEpoch: this.brokerEpoch ?? 0 };
+    const { produceCreditBytes, maxInFlightFetches, maxRequestBytes } = this.limits;
+    return {
+      brokerId,
+      clusterId: clusterId(),
+      brokerEpoch: this.brokerEpoch ?? 0,
+      features: [],
+      creditBytes: produceCreditBytes,
+      maxInFlightRequests: maxInFlightFetches,
+      maxRequestBytes,
+    };
   }
 
   status(): ReplicaStatus[] {
@@ -311,13 +322,4 @@ export class ReplicaManager implements ReplicaHost {
       this.armTick();
     });
   }
-}
-
-/** For a caller that must refuse work while the broker cannot vouch for it. */
-export function isolatedError(): TributaryError {
-  return new TributaryError(
-    'UNAVAILABLE',
-    'this broker has lost contact with ZooKeeper and the controller: only acks=all is accepted',
-    { outcome: 'not written' },
-  );
 }

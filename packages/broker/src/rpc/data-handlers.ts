@@ -1,0 +1,18 @@
+/** The handlers of the data plane, as a broker's listeners serve them. Called by the broker's composition. */
+import type { Handler } from '@tributary/protocol';
+import type { DataHost } from './data-host';
+import { fetchHandlers } from './fetch-handler';
+import { listOffsetsHandler } from './list-offsets-handler';
+import { produceHandlers } from './produce-handler';
+
+/** Produce, ProduceOnce, Fetch, FetchOnce, ListOffsets, Follow. */
+export function dataHandlers(
+  replicas: DataHost & { readonly followHandler: Handler },
+): readonly Handler[] {
+  return [
+    ...produceHandlers(replicas),
+    ...fetchHandlers(replicas),
+    listOffsetsHandler(replicas),
+    replicas.followHandler,
+  ];
+}

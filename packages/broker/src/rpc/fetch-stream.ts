@@ -1,0 +1,93 @@
+/**
+ * The broker's side of one Fetch stream. Invariant: at most `maxInFlightFetches` requests are unanswered; while
+ * the client does not take its answers (the stream is full) nothing more is read for it, so that a slow
+ * consumer costs a bounded amount of memory. Called by the fetch handler.
+ */
+import { TributaryError, type Timer } from '@tributary/common';
+import {
+  answerHello,
+  type FetchDownInput,
+  type FetchRequest,
+  type FetchUp,
+  type MessageStream,
+} from '@tributary/protocol';
+import type { DataHost } from './data-host';
+import { PendingFetch } from './fetch-request';
+
+export class FetchStream {
+  private greeted = false;
+  private ended = false;
+  private blocked = false;
+  private readonly pending = new Set<PendingFetch>();
+  /** Asked for while the stream was full. Counted in `pending`, too. */
+  private deferred: PendingFetch[] = [];
+  private readonly helloTimer: Timer;
+
+  constructor(
+    private readonly host: DataHost,
+    private readonly stream: MessageStream<FetchDownInput, FetchUp>,
+    private readonly listener: string,
+  ) {
+    this.helloTimer = host.clock.setTimer(host.limits.clientHelloTimeoutMs, () =>
+      stream.cut(new TributaryError('TIMEOUT', 'the client sent no hello')),
+    );
+    stream.handle({
+      onMessage: (message) => this.received(message),
+      onDrain: () => this.drained(),
+      onEnd: () => {
+        this.ended = true;
+        if (this.pending.size === 0) stream.end();
+      },
+      onClose: () => this.closed(),
+    });
+  }
+
+  private received(message: FetchUp): void {
+    try {
+      if (message.hello && !this.greeted) {
+        const hello = answerHello(message.hello, this.host.acceptor());
+        this.greeted = true;
+        this.helloTimer.cancel();
+        this.stream.send({ hello });
+        return;
+      }
+      if (!this.greeted || !message.request) {
+        throw new TributaryError('INVALID_ARGUMENT', 'one hello comes first, then requests');
+      }
+      this.take(message.request);
+    } catch (error) {
+      this.stream.cut(TributaryError.from(error));
+    }
+  }
+
+  private take(request: FetchRequest): void {
+    const { correlationId } = request;
+    const caller = { listener: this.listener, mayUseNames: false };
+    const fetch: PendingFetch = new PendingFetch(this.host, request, caller, (results) => {
+      this.pending.delete(fetch);
+      const sent = this.stream.send({ response: { correlationId, results, last: true } });
+      if (!sent) this.blocked = true;
+      if (this.ended && this.pending.size === 0) this.stream.end();
+    });
+    const { maxInFlightFetches } = this.host.limits;
+    if (this.pending.size >= maxInFlightFetches) {
+      const message = `${maxInFlightFetches} fetches of this stream are unanswered`;
+      return fetch.refuse(new TributaryError('OVERLOADED', message));
+    }
+    this.pending.add(fetch);
+    if (this.blocked) this.deferred.push(fetch);
+    else fetch.start();
+  }
+
+  private drained(): void {
+    this.blocked = false;
+    while (!this.blocked && this.deferred.length > 0) this.deferred.shift()?.start();
+  }
+
+  private closed(): void {
+    this.helloTimer.cancel();
+    for (const fetch of this.pending) fetch.cancel();
+    this.pending.clear();
+    this.deferred = [];
+  }
+}

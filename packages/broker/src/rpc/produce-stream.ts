@@ -1,0 +1,112 @@
+/**
+ * The broker's side of one Produce stream: hello, then requests in order, answers as they come. Invariant: the batches
+ * that are unanswered stay within the stream's credit (one request may overdraw it) and within the
+ * broker's total; what would exceed either is refused unread, 'not written'. Credit goes back in lumps, so
+ * that small requests do not cost a message each. Called by the produce handler.
+ */
+import { TributaryError, type Timer } from '@tributary/common';
+import {
+  answerHello,
+  type MessageStream,
+  type ProduceDownInput,
+  type ProduceRequest,
+  type ProduceUp,
+} from '@tributary/protocol';
+import type { DataHost } from './data-host';
+import type { InFlightBytes } from './produce-in-flight';
+import { overloaded } from './produce-append';
+import { produce, refuseAll, requestBytes, type Respond } from './produce-request';
+
+export class ProduceStream {
+  private greeted = false;
+  private ended = false;
+  private openRequests = 0;
+  private outstandingBytes = 0;
+  private owedCredit = 0;
+  private readonly helloTimer: Timer;
+
+  constructor(
+    private readonly host: DataHost,
+    private readonly inFlight: InFlightBytes,
+    private readonly stream: MessageStream<ProduceDownInput, ProduceUp>,
+    private readonly listener: string,
+  ) {
+    this.helloTimer = host.clock.setTimer(host.limits.clientHelloTimeoutMs, () =>
+      stream.cut(new TributaryError('TIMEOUT', 'the client sent no hello')),
+    );
+    stream.handle({
+      onMessage: (message) => this.received(message),
+      onEnd: () => {
+        this.ended = true;
+        if (this.openRequests === 0) stream.end();
+      },
+      onClose: () => this.helloTimer.cancel(),
+    });
+  }
+
+  private received(message: ProduceUp): void {
+    try {
+      if (message.hello && !this.greeted) {
+        const hello = answerHello(message.hello, this.host.acceptor());
+        this.greeted = true;
+        this.helloTimer.cancel();
+        this.stream.send({ hello });
+        return;
+      }
+      if (!this.greeted || !message.request) {
+        throw new TributaryError('INVALID_ARGUMENT', 'one hello comes first, then requests');
+      }
+      this.take(message.request);
+    } catch (error) {
+      this.stream.cut(TributaryError.from(error));
+    }
+  }
+
+  private take(request: ProduceRequest): void {
+    const bytes = requestBytes(request);
+    const refusal = this.refusal(bytes);
+    if (refusal)
+      return refuseAll(
+        request,
+        refusal,
+        this.responder(request, () => undefined),
+      );
+    this.inFlight.take(bytes);
+    this.outstandingBytes += bytes;
+    this.openRequests += 1;
+    const respond = this.responder(request, () => this.finished(bytes));
+    produce(this.host, request, { listener: this.listener, mayUseNames: false }, respond);
+  }
+
+  private refusal(bytes: number): TributaryError | undefined {
+    const { produceCreditBytes } = this.host.limits;
+    if (this.outstandingBytes >= produceCreditBytes) {
+      return overloaded(`${produceCreditBytes} bytes of credit of this stream are used up`);
+    }
+    if (!this.inFlight.hasRoomFor(bytes)) {
+      return overloaded(`${this.inFlight.maxBytes} bytes are unanswered on it`);
+    }
+    return undefined;
+  }
+
+  private responder(request: ProduceRequest, finished: () => void): Respond {
+    const { correlationId, acks } = request;
+    return (results, last) => {
+      // Nobody waits for an answer to acks 0.
+      if (acks !== 0) this.stream.send({ response: { correlationId, results, last } });
+      if (last) finished();
+    };
+  }
+
+  private finished(bytes: number): void {
+    this.inFlight.release(bytes);
+    this.outstandingBytes -= bytes;
+    this.openRequests -= 1;
+    this.owedCredit += bytes;
+    if (this.owedCredit >= this.host.limits.produceCreditBytes / 4) {
+      this.stream.send({ credit: { bytes: this.owedCredit } });
+      this.owedCredit = 0;
+    }
+    if (this.ended && this.openRequests === 0) this.stream.end();
+  }
+}
