@@ -56,18 +56,24 @@ export class Timeline {
 
   /** Partitions led by a broker, as last seen. */
   ledBy(broker: number): number[] {
-    return [...this.partitions].filter(([, seen]) => seen.leader === broker).map(([partition]) => partition);
+    return [...this.partitions]
+      .filter(([, seen]) => seen.leader === broker)
+      .map(([partition]) => partition);
   }
 
   get allInSync(): boolean {
-    return [...this.partitions.values()].every((seen) => seen.leader !== undefined && seen.isr === 3);
+    return [...this.partitions.values()].every(
+      (seen) => seen.leader !== undefined && seen.isr === 3,
+    );
   }
 
   private async poll(): Promise<void> {
     try {
       const options = { timeoutMs: 1000 };
       const cluster = await this.client.admin().describeCluster(options);
-      const { partitions } = await this.client.admin().describeTopic(this.topic, { ...options, offsets: false });
+      const { partitions } = await this.client
+        .admin()
+        .describeTopic(this.topic, { ...options, offsets: false });
       this.seeBrokers(cluster);
       this.seePartitions(partitions);
     } catch {
@@ -75,12 +81,18 @@ export class Timeline {
     }
   }
 
-  private seeBrokers(cluster: { controllerId: number | undefined; brokers: readonly { brokerId: number; eligible: boolean }[] }): void { // prettier-ignore
+  private seeBrokers(cluster: {
+    controllerId: number | undefined;
+    brokers: readonly { brokerId: number; eligible: boolean }[];
+  }): void {
+    // prettier-ignore
     if (cluster.controllerId !== undefined && cluster.controllerId !== this.controller) {
       if (this.controller !== undefined) this.note(`controller moved from broker ${this.controller} to ${cluster.controllerId}`); // prettier-ignore
       this.controller = cluster.controllerId;
     }
-    const eligible = new Set(cluster.brokers.filter((broker) => broker.eligible).map(({ brokerId }) => brokerId));
+    const eligible = new Set(
+      cluster.brokers.filter((broker) => broker.eligible).map(({ brokerId }) => brokerId),
+    );
     for (const broker of [1, 2, 3]) {
       const out = !eligible.has(broker);
       if (out === this.ineligible.has(broker)) continue;
@@ -90,18 +102,31 @@ export class Timeline {
     }
   }
 
-  private seePartitions(partitions: readonly { partition: number; leader: number | undefined; leaderEpoch: number; isr: readonly number[] }[]): void { // prettier-ignore
+  private seePartitions(
+    partitions: readonly {
+      partition: number;
+      leader: number | undefined;
+      leaderEpoch: number;
+      isr: readonly number[];
+    }[],
+  ): void {
+    // prettier-ignore
     const before = this.partitions;
     const wasInSync = this.allInSync;
     this.partitions = new Map(
-      partitions.map(({ partition, leader, leaderEpoch, isr }) => [partition, { leader, leaderEpoch, isr: isr.length }]),
+      partitions.map(({ partition, leader, leaderEpoch, isr }) => [
+        partition,
+        { leader, leaderEpoch, isr: isr.length },
+      ]),
     );
     const moved = [...this.partitions].filter(([partition, now]) => {
       const then = before.get(partition);
       return then !== undefined && now.leader !== undefined && then.leaderEpoch < now.leaderEpoch && then.leader !== now.leader; // prettier-ignore
     });
     this.elections += moved.length;
-    if (moved.length > 0) this.note(`elected: ${moved.map(([p, now]) => `${p}->${now.leader}`).join(' ')}`);
-    if (!wasInSync && this.allInSync && before.size > 0) this.note('all replicas are back in the ISR');
+    if (moved.length > 0)
+      this.note(`elected: ${moved.map(([p, now]) => `${p}->${now.leader}`).join(' ')}`);
+    if (!wasInSync && this.allInSync && before.size > 0)
+      this.note('all replicas are back in the ISR');
   }
 }

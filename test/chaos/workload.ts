@@ -57,7 +57,9 @@ export class Workload {
   }
 
   private tick(): void {
-    const due = Math.floor(((performance.now() - this.startedAt) * this.options.recordsPerSecond) / 1000);
+    const due = Math.floor(
+      ((performance.now() - this.startedAt) * this.options.recordsPerSecond) / 1000,
+    );
     while (this.sent < due && this.unanswered < MAX_UNANSWERED_RECORDS) this.sendOne(this.sent++);
     this.sent = due;
   }
