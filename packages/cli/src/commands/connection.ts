@@ -18,12 +18,15 @@ export interface ConnectionOptions {
   readonly debug?: boolean;
 }
 
-/** Adds --zookeeper, --brokers, --listener, --timeout, --output. */
+/** Adds --zookeeper, --brokers, --listener, --timeout, and --output unless the command has its own. */
 export function withConnection(
   command: Command,
   formats: readonly string[] = ['table', 'json'],
 ): Command {
-  const output = new Option('-o, --output <format>', 'how to print').choices([...formats]);
+  if (formats[0] !== undefined) {
+    const output = new Option('-o, --output <format>', 'how to print').choices([...formats]);
+    command.addOption(output.default(formats[0]));
+  }
   return command
     .addOption(
       new Option('--zookeeper <hosts>', 'find the brokers in ZooKeeper: host:port,.../chroot').env(
@@ -42,7 +45,6 @@ export function withConnection(
       ),
     )
     .option('--timeout <ms>', 'give up after this many milliseconds', '30000')
-    .addOption(formats[0] ? output.default(formats[0]) : output)
     .option('--debug', 'show causes and stacks of an error');
 }
 
