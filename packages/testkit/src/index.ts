@@ -7,3 +7,7 @@ export * from './simulation/simulated-disk';
 export * from './simulation/simulated-network';
 export * from './contracts/transport-contract';
 export * from './contracts/recorded-stream';
+export * from './fakes/memory-log';
+export * from './fakes/memory-log-store';
+export * from './contracts/coordinated-groups-harness';
+export * from './contracts/group-store-contract';

@@ -1,0 +1,214 @@
+/**
+ * An obvious PartitionLog in memory: a list of batches. For tests of the broker's core that want nothing of files; it can be
+ * told to fail as a disk would. Invariant: what is read is what was appended, byte for byte.
+ */
+import { TributaryError, type ErrorCode } from '@tributary/common';
+import type {
+  EpochEnd,
+  LeaderAppend,
+  LeaderAppendOptions,
+  LogConfig,
+  PartitionLog,
+  TimestampedOffset,
+} from '@tributary/log';
+import { assignOffsetAndEpoch, checkCrc, readBatchHeader, splitBatches } from '@tributary/record';
+
+interface StoredBatch {
+  readonly baseOffset: number;
+  readonly lastOffset: number;
+  readonly epoch: number;
+  readonly bytes: Buffer;
+}
+
+interface LastBatch {
+  readonly sequence: number;
+  readonly count: number;
+  readonly baseOffset: number;
+}
+
+export class MemoryLog implements PartitionLog {
+  logStartOffset = 0;
+  failure: Error | undefined;
+  /** The next append throws this. */
+  failNextAppend: ErrorCode | undefined;
+  /** Resolves asynchronous work; tests replace it to hold things up. */
+  beforeAssignEpoch: () => Promise<void> = () => Promise.resolve();
+  private batches: StoredBatch[] = [];
+  private epochs: { readonly epoch: number; readonly startOffset: number }[] = [];
+  private producers = new Map<number, LastBatch[]>();
+
+  constructor(
+    readonly topic: string,
+    readonly topicId: string,
+    readonly partition: number,
+  ) {}
+
+  get logEndOffset(): number {
+    const last = this.batches[this.batches.length - 1];
+    return last ? last.lastOffset + 1 : this.logStartOffset;
+  }
+
+  get latestEpoch(): number {
+    return this.epochs[this.epochs.length - 1]?.epoch ?? -1;
+  }
+
+  get lastBatchEpoch(): number {
+    return this.batches[this.batches.length - 1]?.epoch ?? -1;
+  }
+
+  get sizeBytes(): number {
+    return this.batches.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  }
+
+  /** All bytes, one after another: two logs are equal if these are. */
+  get content(): Buffer {
+    return Buffer.concat(this.batches.map(({ bytes }) => bytes));
+  }
+
+  configure(_config: LogConfig): void {}
+
+  appendAsLeader(batch: Buffer, options: LeaderAppendOptions): LeaderAppend {
+    this.check();
+    const header = readBatchHeader(batch);
+    const { producerId, baseSequence, recordsCount } = header;
+    const earlier = this.producers
+      .get(producerId)
+      ?.find((one) => one.sequence === baseSequence && one.count === recordsCount);
+    if (producerId >= 0 && earlier) {
+      const { baseOffset } = earlier;
+      return { baseOffset, lastOffset: baseOffset + recordsCount - 1, duplicate: true };
+    }
+    const baseOffset = this.logEndOffset;
+    if (options.expectedOffset !== undefined && options.expectedOffset !== baseOffset) {
+      throw new TributaryError('UNEXPECTED_OFFSET', `the log ends at ${baseOffset}`);
+    }
+    assignOffsetAndEpoch(batch, baseOffset, options.leaderEpoch);
+    this.store(Buffer.from(batch));
+    return { baseOffset, lastOffset: baseOffset + recordsCount - 1, duplicate: false };
+  }
+
+  appendAsFollower(batches: Buffer): void {
+    this.check();
+    const split = splitBatches(batches);
+    let end = this.logEndOffset;
+    for (const batch of split) {
+      const { baseOffset, lastOffset } = readBatchHeader(batch);
+      if (!checkCrc(batch)) throw new TributaryError('CORRUPT_BATCH', 'CRC mismatch');
+      if (baseOffset < end) {
+        throw new TributaryError('INVALID_BATCH', `${baseOffset} is below the end ${end}`);
+      }
+      end = lastOffset + 1;
+    }
+    for (const batch of split) this.store(Buffer.from(batch));
+  }
+
+  private check(): void {
+    if (this.failure) throw new TributaryError('STORAGE_ERROR', this.failure.message);
+    const code = this.failNextAppend;
+    if (!code) return;
+    this.failNextAppend = undefined;
+    const outcome = code === 'STORAGE_ERROR' ? 'maybe written' : 'not written';
+    const error = new TributaryError(code, 'the disk was told to fail', { outcome });
+    if (code === 'STORAGE_ERROR') this.failure = error;
+    throw error;
+  }
+
+  private store(bytes: Buffer): void {
+    const { baseOffset, lastOffset, leaderEpoch, producerId, baseSequence, recordsCount } =
+      readBatchHeader(bytes);
+    if (leaderEpoch > this.latestEpoch) this.addEpoch(leaderEpoch, baseOffset);
+    this.batches.push({ baseOffset, lastOffset, epoch: leaderEpoch, bytes });
+    if (producerId < 0) return;
+    const recent = this.producers.get(producerId) ?? [];
+    recent.push({ sequence: baseSequence, count: recordsCount, baseOffset });
+    this.producers.set(producerId, recent.slice(-5));
+  }
+
+  private addEpoch(epoch: number, startOffset: number): void {
+    this.epochs = this.epochs.filter((one) => one.epoch < epoch && one.startOffset < startOffset);
+    this.epochs.push({ epoch, startOffset });
+  }
+
+  read(offset: number, maxBytes: number, below: number): Buffer {
+    if (this.failure) throw new TributaryError('STORAGE_ERROR', this.failure.message);
+    if (offset < this.logStartOffset || offset > this.logEndOffset) {
+      throw new TributaryError('OFFSET_OUT_OF_RANGE', `offset ${offset}`);
+    }
+    const found: Buffer[] = [];
+    let bytes = 0;
+    for (const batch of this.batches) {
+      if (batch.lastOffset < offset) continue;
+      const full = found.length > 0 && bytes + batch.bytes.length > maxBytes;
+      if (batch.lastOffset >= below || full) break;
+      found.push(batch.bytes);
+      bytes += batch.bytes.length;
+    }
+    return Buffer.concat(found);
+  }
+
+  async readAsync(offset: number, maxBytes: number, below: number): Promise<Buffer> {
+    return this.read(offset, maxBytes, below);
+  }
+
+  async assignEpoch(epoch: number): Promise<void> {
+    await this.beforeAssignEpoch();
+    if (epoch > this.latestEpoch) this.addEpoch(epoch, this.logEndOffset);
+  }
+
+  epochEnd(epoch: number): EpochEnd | undefined {
+    const at = this.epochs.findLastIndex((one) => one.epoch <= epoch);
+    const entry = this.epochs[at];
+    if (!entry) return undefined;
+    const endOffset = this.epochs[at + 1]?.startOffset ?? this.logEndOffset;
+    return { epoch: entry.epoch, endOffset };
+  }
+
+  truncateTo(offset: number): void {
+    this.batches = this.batches.filter(({ lastOffset }) => lastOffset < offset);
+    this.epochs = this.epochs.filter(({ startOffset }) => startOffset < offset);
+    this.forgetProducersFrom(offset);
+  }
+
+  restartAt(offset: number): void {
+    this.batches = [];
+    this.epochs = [];
+    this.producers.clear();
+    this.logStartOffset = offset;
+  }
+
+  private forgetProducersFrom(offset: number): void {
+    for (const [producerId, recent] of this.producers) {
+      const kept = recent.filter(({ baseOffset }) => baseOffset < offset);
+      this.producers.set(producerId, kept);
+    }
+  }
+
+  offsetForTimestamp(timestamp: number, below: number): TimestampedOffset | undefined {
+    for (const { baseOffset, lastOffset, bytes } of this.batches) {
+      const { maxTimestamp } = readBatchHeader(bytes);
+      if (lastOffset < below && maxTimestamp >= timestamp) {
+        return { offset: baseOffset, timestamp: maxTimestamp };
+      }
+    }
+    return undefined;
+  }
+
+  maxTimestamp(below: number): TimestampedOffset | undefined {
+    let found: TimestampedOffset | undefined;
+    for (const { baseOffset, lastOffset, bytes } of this.batches) {
+      const { maxTimestamp } = readBatchHeader(bytes);
+      if (lastOffset < below && maxTimestamp > (found?.timestamp ?? -1)) {
+        found = { offset: baseOffset, timestamp: maxTimestamp };
+      }
+    }
+    return found;
+  }
+
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
