@@ -2,6 +2,7 @@
  * The Transport port over gRPC: what brokers and clients use in production. Invariant: all that it made is closed
  * by `close`, in bounded time. Called by the composition roots (server, client, cli).
  */
+import { setLogger } from '@grpc/grpc-js';
 import type { Logger } from '@tributary/common';
 import type {
   Address,
@@ -31,6 +32,7 @@ export class GrpcTransport implements Transport {
   }
 
   async listen(options: ListenOptions): Promise<Listener> {
+    quietGrpc(this.options.logger);
     const listener = new GrpcListener(options, {
       limits: this.limits,
       logger: this.options.logger,
@@ -55,4 +57,13 @@ export class GrpcTransport implements Transport {
     for (const connection of [...this.connections]) connection.close();
     await Promise.all([...this.listeners].map((listener) => listener.close(0)));
   }
+}
+
+/**
+ * grpc-js prints on the console by itself, unstructured; all that matters of it comes as an error anyway. Only
+ * processes that listen are changed so, not a user's that merely dials.
+ */
+function quietGrpc(logger: Logger): void {
+  const debug = (...parts: unknown[]): void => logger.debug('grpc-js', { text: parts.join(' ') });
+  setLogger({ error: debug, info: debug, debug });
 }
