@@ -1,0 +1,219 @@
+/**
+ * The broker's side of the control stream: decides whose stream counts, hands it to a session, and is the way to
+ * the controller for everything in this broker.
+ *
+ * Invariants: a stream of a lower controller epoch than the highest ever seen is refused (KAFKA-1188), as is
+ * one meant for another life of this broker (KIP-380); the newest accepted stream replaces the one before.
+ * Implements PartitionAlterer. Called by Broker and, through its handler, by the transport.
+ */
+import { TributaryError, type Clock, type Logger, type Timer } from '@tributary/common';
+import {
+  answerHello,
+  bidiHandler,
+  methods,
+  toWireError,
+  type Acceptor,
+  type CallContext,
+  type ControlDown,
+  type ControllerHello,
+  type ControlUpInput,
+  type Handler,
+  type MessageStream,
+  type PartitionState,
+} from '@tributary/protocol';
+import type { ControlLimits } from '../control-limits';
+import type { MetadataCache } from '../metadata/metadata-cache';
+import type { IsrChange, PartitionAlterer, ReplicaHost } from '../seams';
+import { ControlSession } from './control-session';
+
+export interface ControlReceiverOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: ControlLimits;
+  readonly metadata: MetadataCache;
+  readonly acceptor: () => Acceptor;
+  readonly host: () => ReplicaHost;
+}
+
+type ControlStream = MessageStream<ControlUpInput, ControlDown>;
+
+interface Accepted {
+  readonly stream: ControlStream;
+  readonly session: ControlSession;
+}
+
+export class ControlReceiver implements PartitionAlterer {
+  private current: Accepted | undefined;
+  private highestEpoch = -1;
+  private lastHeardAt: number | undefined;
+  private timer: Timer | undefined;
+  private heartbeats = 0;
+  private isClosed = false;
+
+  constructor(private readonly options: ControlReceiverOptions) {
+    this.arm();
+  }
+
+  get handler(): Handler {
+    return bidiHandler(methods.control.session, (stream, context) => this.accept(stream, context));
+  }
+
+  /** An image of the newest stream is in force. */
+  get ready(): boolean {
+    return this.current?.session.ready ?? false;
+  }
+
+  /** Of the controller whose stream is up. */
+  get controllerId(): number | undefined {
+    return this.current?.session.options.controllerId;
+  }
+
+  /** Since a controller was last heard; Infinity before the first. */
+  get silentForMs(): number {
+    const heardAt = this.current?.session.lastHeardAt ?? this.lastHeardAt;
+    return heardAt === undefined ? Infinity : this.options.clock.now() - heardAt;
+  }
+
+  alterPartition(change: IsrChange): Promise<PartitionState> {
+    return this.withSession((session) => session.alterPartition(change));
+  }
+
+  controlledShutdown(timeoutMs: number): Promise<number> {
+    return this.withSession((session) => session.controlledShutdown(timeoutMs));
+  }
+
+  /** This broker's registration ended: what was said to that life does not count any more. */
+  dropStream(why: string): void {
+    const { current } = this;
+    this.forget(why);
+    current?.stream.cut(new TributaryError('FENCED_BROKER_EPOCH', why));
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.timer?.cancel();
+    const { current } = this;
+    this.forget('this broker stops');
+    current?.stream.cut(new TributaryError('UNAVAILABLE', 'this broker stops'));
+  }
+
+  private withSession<T>(use: (session: ControlSession) => Promise<T>): Promise<T> {
+    const session = this.current?.session;
+    if (session?.ready) return use(session);
+    const message = 'there is no control stream to this broker now';
+    return Promise.reject(new TributaryError('UNAVAILABLE', message));
+  }
+
+  private accept(stream: ControlStream, context: CallContext): void {
+    let accepted: Accepted | undefined;
+    const { clock, limits } = this.options;
+    const noHello = clock.setTimer(limits.helloTimeoutMs, () => {
+      stream.cut(new TributaryError('TIMEOUT', 'the controller did not say hello in time'));
+    });
+    stream.handle({
+      onMessage: (message) => {
+        if (accepted) return accepted.session.onMessage(message);
+        noHello.cancel();
+        accepted = this.greet(stream, message, context);
+      },
+      onEnd: () => stream.end(),
+      onClose: (error) => {
+        noHello.cancel();
+        if (accepted && accepted === this.current) this.forget(error?.message ?? 'it was ended');
+      },
+    });
+  }
+
+  private greet(
+    stream: ControlStream,
+    message: ControlDown,
+    context: CallContext,
+  ): Accepted | undefined {
+    const { controllerEpoch } = message;
+    try {
+      const { hello, controllerId, expectedBrokerEpoch } = requireHello(message);
+      const self = this.options.acceptor();
+      const answer = answerHello(hello, self);
+      this.checkEpochs(controllerEpoch, expectedBrokerEpoch, self.brokerEpoch);
+      const session = this.replace(stream, controllerId, controllerEpoch, self.brokerEpoch);
+      const replicas = this.options.host().localReplicas();
+      stream.send({ hello: { hello: answer, replicas }, body: 'hello' });
+      const { peer } = context;
+      this.options.logger.debug('control stream', { controllerId, controllerEpoch, peer });
+      return session;
+    } catch (thrown) {
+      // Said as a message, so that the controller learns it in order, before the stream ends.
+      stream.send({ error: toWireError(thrown), body: 'error' });
+      stream.end();
+      return undefined;
+    }
+  }
+
+  private checkEpochs(controllerEpoch: number, expected: number, own: number): void {
+    if (this.isClosed) throw new TributaryError('UNAVAILABLE', 'this broker stops');
+    if (controllerEpoch < this.highestEpoch) {
+      throw new TributaryError(
+        'STALE_CONTROLLER_EPOCH',
+        `controller epoch ${controllerEpoch} is over: ${this.highestEpoch} was seen`,
+      );
+    }
+    if (own === 0 || expected !== own) {
+      throw new TributaryError(
+        'FENCED_BROKER_EPOCH',
+        `broker epoch ${expected} was expected, this is ${own || 'not registered'}`,
+      );
+    }
+    this.highestEpoch = controllerEpoch;
+  }
+
+  private replace(
+    stream: ControlStream,
+    controllerId: number,
+    controllerEpoch: number,
+    brokerEpoch: number,
+  ): Accepted {
+    const { clock, metadata, host, limits } = this.options;
+    const before = this.current;
+    this.forget('a newer control stream came');
+    before?.stream.cut(new TributaryError('UNAVAILABLE', 'a newer control stream came'));
+    const { alterPartitionTimeoutMs } = limits;
+    const session = new ControlSession(stream, {
+      controllerId,
+      controllerEpoch,
+      brokerEpoch,
+      clock,
+      metadata,
+      host: host(),
+      alterPartitionTimeoutMs,
+    });
+    this.current = { stream, session };
+    return this.current;
+  }
+
+  private forget(why: string): void {
+    const { current } = this;
+    if (!current) return;
+    this.lastHeardAt = current.session.lastHeardAt;
+    this.current = undefined;
+    current.session.end(why);
+  }
+
+  private arm(): void {
+    const { clock, limits } = this.options;
+    this.timer = clock.setTimer(limits.heartbeatIntervalMs, () => {
+      this.arm();
+      this.heartbeats += 1;
+      this.current?.session.heartbeat(this.heartbeats);
+    });
+  }
+}
+
+function requireHello(
+  message: ControlDown,
+): ControllerHello & { readonly hello: NonNullable<ControllerHello['hello']> } {
+  const { hello } = message;
+  if (!hello?.hello) {
+    throw new TributaryError('INVALID_ARGUMENT', 'a control stream begins with a hello');
+  }
+  return { ...hello, hello: hello.hello };
+}
