@@ -75,9 +75,15 @@ export interface MessageStream<Out, In> {
    * on a closed or half-closed stream is dropped and returns false.
    */
   send(message: Out): boolean;
-  /** No more from this side. The other side's `onEnd` follows its last message. */
+  /**
+   * No more from this side. The other side's `onEnd` follows its last message. The dialer may end and go on
+   * receiving; the acceptor's end is the end of the stream for both (gRPC knows nothing else).
+   */
   end(): void;
-  /** Ends both directions at once. The peer's `onClose` gets the error (UNAVAILABLE when it has no code). */
+  /**
+   * Ends both directions at once. From acceptor to dialer the error travels: the dialer's `onClose` gets it
+   * (UNAVAILABLE without one). From dialer to acceptor it cannot: the acceptor's `onClose` gets UNAVAILABLE.
+   */
   cut(error?: TributaryError): void;
   /** Stops `onMessage`; what arrives meanwhile counts against the stream's window. */
   pause(): void;
