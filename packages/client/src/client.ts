@@ -11,9 +11,13 @@ import {
   TributaryError,
 } from '@tributary/common';
 import type { Logger } from '@tributary/common';
+import { Admin } from './admin/admin';
 import { checkClientOptions, type ClientConfig, type ClientOptions } from './client-config';
 import { ClusterAccess } from './connection/cluster-access';
+import { Consumer, type ConsumerOptions } from './consumer';
 import { MetadataCache } from './metadata/metadata-cache';
+import { Producer } from './producer/producer';
+import type { ProducerOptions } from './producer/producer-options';
 import type { ClientContext } from './seams';
 
 export interface CallOptions {
@@ -44,6 +48,7 @@ export class Client implements AsyncDisposable {
   private readonly access: ClusterAccess;
   private readonly closing = new AbortController();
   private readonly parts = new Set<Closable>();
+  private theAdmin: Admin | undefined;
   private closed: Promise<void> | undefined;
 
   /** Use `createClient`. */
@@ -67,6 +72,22 @@ export class Client implements AsyncDisposable {
       groups: () => this.access.groups(this.context),
       closing: this.closing.signal,
     };
+  }
+
+  /** Throws INVALID_CONFIG. */
+  producer<K = Uint8Array, V = Uint8Array>(options: ProducerOptions<K, V> = {}): Producer<K, V> {
+    return this.part(new Producer<K, V>(this.context, options));
+  }
+
+  /** Throws INVALID_ARGUMENT. */
+  consumer<K = Uint8Array, V = Uint8Array>(options: ConsumerOptions<K, V>): Consumer<K, V> {
+    return this.part(new Consumer<K, V>(this.context, options));
+  }
+
+  admin(): Admin {
+    this.assertOpen();
+    this.theAdmin ??= new Admin(this.context);
+    return this.theAdmin;
   }
 
   /** Resolves once the cluster answers; rejects with what keeps it from doing so. */
@@ -94,6 +115,17 @@ export class Client implements AsyncDisposable {
     await Promise.allSettled(closes.map((close) => deadline.race(close, 'closing')));
     this.closing.abort(new TributaryError('CLOSED', 'the client is closed'));
     await this.access.close(Math.max(100, deadline.remainingMs));
+  }
+
+  /** Closed with the client. Those closed earlier make room when there are many. */
+  private part<T extends Closable>(part: T): T {
+    this.assertOpen();
+    if (this.parts.size >= MAX_CLIENT_PARTS) {
+      const oldest = this.parts.values().next();
+      if (!oldest.done) this.parts.delete(oldest.value);
+    }
+    this.parts.add(part);
+    return part;
   }
 
   private assertOpen(): void {

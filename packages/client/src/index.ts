@@ -1,4 +1,18 @@
 /** The public SDK. */
 export { createClient, type CallOptions, type Client, type CloseOptions } from './client';
 export type { ClientOptions } from './client-config';
+export type { Admin } from './admin/admin';
+export type * from './admin/admin-types';
+export * from './consumer';
+export type { SendOutcome } from './producer/deliveries';
+export { partitionOfKey } from './producer/partitioner';
+export type { Producer } from './producer/producer';
+export type { Acks, ProducerOptions } from './producer/producer-options';
+export type {
+  HeadersInput,
+  HeaderValue,
+  ProducerRecord,
+  RecordMetadata,
+} from './producer/producer-record';
+export type { SendOptions } from './producer/send-watch';
 export * from './serde';

@@ -3,51 +3,63 @@
  * coordinator when they are first needed; closes only what it made. Called by the client alone.
  */
 import { TributaryError } from '@tributary/common';
-import type { Clock, Logger, Random } from '@tributary/common';
 import type { Coordinator, GroupStore } from '@tributary/coordination';
-import type { Transport } from '@tributary/protocol';
+import { GrpcTransport, type Transport } from '@tributary/protocol';
 import type { ClientConfig, ClientOptions } from '../client-config';
+import { RemoteGroupStore } from '../group';
 import { BrokerSource } from '../metadata/broker-source';
 import { CoordinatorSource } from '../metadata/coordinator-source';
 import type { BrokerConnections, ClientContext, MetadataSource } from '../seams';
 import { TransportConnections } from './broker-connections';
+import { LazyCoordinator, type CoordinatorWorld } from './lazy-coordinator';
 
+/** Clients usually stand outside the brokers' own network. */
 export const DEFAULT_LISTENER = 'outside';
-
-interface World {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-}
 
 export class ClusterAccess {
   readonly connections: BrokerConnections;
   readonly source: MetadataSource;
   private readonly transport: Transport;
+  private readonly ownsTransport: boolean;
+  private readonly coordinator: LazyCoordinator | undefined;
+  private readonly ownsCoordinator: boolean;
+  private remoteGroups: GroupStore | undefined;
 
-  constructor(world: World, config: ClientConfig, options: ClientOptions) {
-    if (!options.transport) throw new TributaryError('INTERNAL', 'no transport yet');
-    this.transport = options.transport;
-    this.connections = new TransportConnections(this.transport, config.listener);
+  constructor(world: CoordinatorWorld, config: ClientConfig, options: ClientOptions) {
     const { bootstrap, listener } = config;
-    this.source = bootstrap
-      ? new BrokerSource(world.clock, world.random, this.connections, { bootstrap, listener })
-      : new CoordinatorSource(
-          () => Promise.reject(new TributaryError('INTERNAL', 'no coordinator yet')),
-          { listener: listener ?? DEFAULT_LISTENER },
-        );
+    this.ownsTransport = options.transport === undefined;
+    this.ownsCoordinator = options.coordinator === undefined;
+    // Neither dials before it is used.
+    this.transport = options.transport ?? new GrpcTransport({ logger: world.logger });
+    this.connections = new TransportConnections(this.transport, listener);
+    if (bootstrap) {
+      const sourceOptions = { bootstrap, listener };
+      this.source = new BrokerSource(world.clock, world.random, this.connections, sourceOptions);
+      return;
+    }
+    const given = options.coordinator;
+    const coordinator = new LazyCoordinator(world, () => given ?? connect(world, config));
+    this.coordinator = coordinator;
+    this.source = new CoordinatorSource((deadline) => coordinator.nouns(deadline), {
+      listener: listener ?? DEFAULT_LISTENER,
+    });
   }
 
-  groups(_context: ClientContext): GroupStore {
-    throw new TributaryError('INTERNAL', 'no groups yet');
+  /** On the coordinator, or held by a broker. */
+  groups(context: ClientContext): GroupStore {
+    if (this.coordinator) return this.coordinator.groups();
+    this.remoteGroups ??= new RemoteGroupStore(context);
+    return this.remoteGroups;
   }
 
-  async close(_timeoutMs: number): Promise<void> {
+  async close(timeoutMs: number): Promise<void> {
     await this.source.close();
     this.connections.closeAll();
+    if (this.ownsTransport) await this.transport.close();
+    if (this.ownsCoordinator) await this.coordinator?.close(timeoutMs);
   }
+}
 
-  coordinator(): Coordinator {
-    throw new TributaryError('INTERNAL', 'no coordinator yet');
-  }
+function connect(_world: CoordinatorWorld, _config: ClientConfig): Coordinator {
+  throw new TributaryError('INTERNAL', 'not built yet');
 }

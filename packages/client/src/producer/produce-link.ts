@@ -13,6 +13,7 @@ import {
   type Connection,
   type MessageStream,
   type ProduceDown,
+  type ProduceRequestInput,
   type ProduceResponse,
   type ProduceUpInput,
   type ServerHello,
@@ -34,6 +35,7 @@ export interface LinkSettings {
 
 interface Unanswered {
   readonly items: Map<string, ProduceItem>;
+  readonly bytes: number;
   readonly deadline: number;
 }
 
@@ -44,6 +46,7 @@ export class ProduceLink {
   private readonly unanswered = new Map<number, Unanswered>();
   private hello: ServerHello | undefined;
   private credit = 0;
+  private unansweredBytes = 0;
   private writable = true;
   private flushAsked = false;
   private nextCorrelationId = 1;
@@ -121,8 +124,9 @@ export class ProduceLink {
 
   private flush(): void {
     while (this.hello && !this.failure && this.queue.length > 0) {
-      if (!this.writable || this.credit <= 0) return;
-      const { maxRequestBytes } = this.hello;
+      const { creditBytes, maxRequestBytes } = this.hello;
+      const credit = Math.min(this.credit, creditBytes - this.unansweredBytes);
+      if (!this.writable || credit <= 0) return;
       const limit = maxRequestBytes > 0 ? maxRequestBytes : Infinity;
       this.sendRequest(takeRequest(this.queue, Math.min(limit, this.settings.maxRequestBytes)));
     }
@@ -132,14 +136,25 @@ export class ProduceLink {
     const { acks, requestTimeoutMs } = this.settings;
     const correlationId = this.nextCorrelationId;
     this.nextCorrelationId = (correlationId % 0x7fff_ffff) + 1;
-    for (const item of items) this.credit -= item.batch.length;
+    const bytes = items.reduce((sum, item) => sum + item.batch.length, 0);
+    this.credit -= bytes;
+    const request = wireRequest(items, { correlationId, timeoutMs: requestTimeoutMs, acks });
+    if (acks === 0) return this.sendUnanswered(items, request);
     const deadline = this.clock.now() + requestTimeoutMs + ANSWER_GRACE_MS;
     const byPartition = new Map(items.map((item) => [item.key, item]));
-    if (acks !== 0) this.unanswered.set(correlationId, { items: byPartition, deadline });
-    const request = wireRequest(items, { correlationId, timeoutMs: requestTimeoutMs, acks });
+    this.unanswered.set(correlationId, { items: byPartition, bytes, deadline });
+    this.unansweredBytes += bytes;
     this.writable = this.stream.send({ body: 'request', request });
-    if (acks === 0) for (const item of items) item.settle({ type: 'written', baseOffset: -1 });
-    else this.watch();
+    this.watch();
+  }
+
+  /** acks none: sent counts as written. What the stream dropped, because it is over, was not sent. */
+  private sendUnanswered(items: readonly ProduceItem[], request: ProduceRequestInput): void {
+    this.writable = this.stream.send({ body: 'request', request });
+    const error = this.stream.closed ? streamEnded(this.settings.brokerId) : undefined;
+    for (const item of items) {
+      item.settle(error ? { type: 'unsent', error } : { type: 'written', baseOffset: -1 });
+    }
   }
 
   private answer(response: ProduceResponse): void {
@@ -157,8 +172,9 @@ export class ProduceLink {
     }
     if (!response.last && request.items.size > 0) return;
     this.unanswered.delete(response.correlationId);
+    this.unansweredBytes -= request.bytes;
     for (const item of request.items.values()) item.settle({ type: 'lost', error: noResult() });
-    // Nothing is unanswered: whatever credit is still on its way, all of it is ours again.
+    // Nothing is unanswered: whatever credit is still on its way, or was never given back, all of it is ours.
     if (this.unanswered.size === 0 && this.hello) this.credit = this.hello.creditBytes;
     this.flush();
   }

@@ -5,6 +5,9 @@
 import type { TributaryError } from '@tributary/common';
 import type { ProduceRequestInput } from '@tributary/protocol';
 
+/** Partitions in one request; brokers refuse far more. */
+export const MAX_REQUEST_PARTITIONS = 1_000;
+
 export type LinkResult =
   /** baseOffset -1: acks none, nobody knows. */
   | { readonly type: 'written'; readonly baseOffset: number }
@@ -31,6 +34,7 @@ export function takeRequest(queue: ProduceItem[], maxBytes: number): ProduceItem
   for (const item of queue) {
     bytes += item.batch.length;
     if (count > 0 && (bytes > maxBytes || partitions.has(item.key))) break;
+    if (count === MAX_REQUEST_PARTITIONS) break;
     partitions.add(item.key);
     count += 1;
   }

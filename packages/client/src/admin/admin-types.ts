@@ -1,0 +1,142 @@
+/** What the admin takes and gives. Offsets are bigint here, as everywhere in the public SDK. */
+import type { CallOptions } from '../client';
+
+export interface NewTopic {
+  readonly topic: string;
+  /** Default: as the brokers are set. */
+  readonly partitions?: number;
+  readonly replicationFactor?: number;
+  readonly configs?: Readonly<Record<string, string>>;
+}
+
+export interface CreateTopicOptions extends CallOptions {
+  /** Check everything, create nothing. */
+  readonly validateOnly?: boolean;
+}
+
+export interface CreatedTopic {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partitions: number;
+  readonly replicationFactor: number;
+}
+
+export interface TopicListing {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partitions: readonly PartitionDescription[];
+  readonly configs: Readonly<Record<string, string>>;
+}
+
+export interface PartitionDescription {
+  readonly partition: number;
+  /** Broker id; undefined: none now. */
+  readonly leader: number | undefined;
+  readonly leaderEpoch: number;
+  readonly replicas: readonly number[];
+  readonly isr: readonly number[];
+}
+
+export interface DescribeTopicOptions extends CallOptions {
+  /** Ask the leaders for start and end, too. Default true. */
+  readonly offsets?: boolean;
+}
+
+export interface DescribedPartition extends PartitionDescription {
+  /** First offset that can be read; undefined: not asked for, or no leader says it. */
+  readonly startOffset?: bigint;
+  /** The high watermark: offset after the last record that can be read. */
+  readonly endOffset?: bigint;
+  /** For example why the high watermark is frozen. */
+  readonly note?: string;
+}
+
+export interface TopicDescription extends Omit<TopicListing, 'partitions'> {
+  readonly partitions: readonly DescribedPartition[];
+}
+
+/** `timestamp`: the first record at or after it. */
+export type OffsetQuery = 'earliest' | 'latest' | { readonly timestamp: number };
+
+export interface ListOffsetsOptions extends CallOptions {
+  /** Default: all of the topic. */
+  readonly partitions?: readonly number[];
+}
+
+export interface ListedOffset {
+  readonly partition: number;
+  /** undefined: there is no record at or after the timestamp. */
+  readonly offset: bigint | undefined;
+  /** Of the record found; undefined for earliest and latest. */
+  readonly timestamp: number | undefined;
+  readonly leaderEpoch: number;
+  readonly note?: string;
+}
+
+export interface ClusterDescription {
+  readonly clusterId: string;
+  readonly controllerId: number | undefined;
+  readonly controllerEpoch: number;
+  readonly brokers: readonly ClusterMember[];
+  readonly topics: number;
+  readonly partitions: number;
+  readonly offlinePartitions: number;
+  readonly underReplicatedPartitions: number;
+  readonly underMinIsrPartitions: number;
+}
+
+export interface ClusterMember {
+  readonly brokerId: number;
+  readonly brokerEpoch: number;
+  readonly host: string;
+  readonly port: number;
+  readonly rack: string | undefined;
+  /** May lead. */
+  readonly eligible: boolean;
+  readonly leaders: number;
+  readonly replicas: number;
+}
+
+export interface GroupMemberDescription {
+  readonly memberId: string;
+  readonly clientId: string;
+  readonly host: string;
+  readonly topics: readonly string[];
+  readonly assigned: readonly { readonly topic: string; readonly partition: number }[];
+}
+
+export interface GroupPartitionDescription {
+  readonly topic: string;
+  readonly partition: number;
+  /** Next offset to read, as committed; undefined: none yet. */
+  readonly committedOffset: bigint | undefined;
+  readonly committedAt: number | undefined;
+  readonly endOffset: bigint | undefined;
+  /** Records not read yet; undefined: nothing is committed, or the end is not known. */
+  readonly lag: bigint | undefined;
+  /** Member id; undefined: nobody owns it now. */
+  readonly owner: string | undefined;
+}
+
+export interface DescribedGroup {
+  readonly group: string;
+  /** -1: never assigned. */
+  readonly generation: number;
+  readonly members: readonly GroupMemberDescription[];
+  readonly partitions: readonly GroupPartitionDescription[];
+}
+
+export interface NewGroupOffset {
+  readonly topic: string;
+  readonly partition: number;
+  /** Next offset to read. */
+  readonly offset: bigint;
+  readonly metadata?: string;
+}
+
+export type ResetTarget = OffsetQuery | { readonly offset: bigint };
+
+export interface ResetOffsetsOptions extends CallOptions {
+  /** Default: all of the topic. */
+  readonly partitions?: readonly number[];
+}

@@ -1,0 +1,164 @@
+/**
+ * The public admin: topics, cluster, offsets, groups. Invariant: every call is bounded by its timeout and its
+ * signal; nothing is cached that a person would take for the present. Made by the client.
+ */
+import { Deadline, TributaryError, validateTopicName } from '@tributary/common';
+import { methods } from '@tributary/protocol';
+import type { CallOptions } from '../client';
+import type { ClientContext, TopicView } from '../seams';
+import type {
+  ClusterDescription,
+  CreatedTopic,
+  CreateTopicOptions,
+  DescribedGroup,
+  DescribeTopicOptions,
+  ListedOffset,
+  ListOffsetsOptions,
+  NewGroupOffset,
+  NewTopic,
+  OffsetQuery,
+  ResetOffsetsOptions,
+  ResetTarget,
+  TopicDescription,
+  TopicListing,
+} from './admin-types';
+import { askAnyBroker } from './any-broker';
+import { GroupAdmin } from './group-admin';
+import { describePartitions, listingOf, toListedOffset } from './topic-description';
+import { lookUpOffsets, requireOffset } from './partition-offsets';
+
+/** The broker's own wait ends this much earlier, so that its answer says what is still missing. */
+const ANSWER_MARGIN_MS = 500;
+
+export class Admin {
+  private readonly groups: GroupAdmin;
+
+  /** Use `client.admin`. */
+  constructor(private readonly context: ClientContext) {
+    this.groups = new GroupAdmin(context);
+  }
+
+  /** Resolves when every partition has a leader. Throws TOPIC_EXISTS, INVALID_TOPIC, INVALID_CONFIG and the like. */
+  async createTopic(topic: NewTopic, options: CreateTopicOptions = {}): Promise<CreatedTopic> {
+    const deadline = this.deadline(options);
+    validateTopicName(topic.topic);
+    const request = {
+      topic: topic.topic,
+      partitions: topic.partitions ?? 0,
+      replicationFactor: topic.replicationFactor ?? 0,
+      configs: { ...topic.configs },
+      timeoutMs: brokerTimeout(deadline),
+      validateOnly: options.validateOnly ?? false,
+    };
+    const { createTopic } = methods.admin;
+    const created = await askAnyBroker(this.context, createTopic, request, deadline, 'write');
+    const { topicId, partitions, replicationFactor } = created;
+    return { topic: topic.topic, topicId, partitions, replicationFactor };
+  }
+
+  /** Throws UNKNOWN_TOPIC. Its records are gone for good. */
+  async deleteTopic(topic: string, options: CallOptions = {}): Promise<void> {
+    const deadline = this.deadline(options);
+    validateTopicName(topic);
+    const request = { topic, timeoutMs: brokerTimeout(deadline) };
+    const { deleteTopic } = methods.admin;
+    await askAnyBroker(this.context, deleteTopic, request, deadline, 'write');
+    const gone = new TributaryError('UNKNOWN_TOPIC', `topic ${topic} was deleted`);
+    this.context.metadata.reportFailure(topic, 0, -1, gone);
+  }
+
+  async listTopics(options: CallOptions = {}): Promise<TopicListing[]> {
+    const deadline = this.deadline(options);
+    const { topics } = await this.context.metadata.snapshot(deadline);
+    return topics.map(listingOf);
+  }
+
+  /** Throws UNKNOWN_TOPIC. */
+  async describeTopic(
+    topic: string,
+    options: DescribeTopicOptions = {},
+  ): Promise<TopicDescription> {
+    const deadline = this.deadline(options);
+    const view = await this.freshTopic(topic, deadline);
+    const listing = listingOf(view);
+    if (options.offsets === false) return listing;
+    const partitions = await describePartitions(this.context, view, deadline);
+    return { ...listing, partitions };
+  }
+
+  async describeCluster(options: CallOptions = {}): Promise<ClusterDescription> {
+    const deadline = this.deadline(options);
+    const { describeCluster } = methods.admin;
+    const answer = await askAnyBroker(this.context, describeCluster, {}, deadline, 'question');
+    const { controllerId, brokers, ...rest } = answer;
+    return {
+      ...rest,
+      controllerId: controllerId < 0 ? undefined : controllerId,
+      brokers: brokers.map((broker) => ({ ...broker, rack: broker.rack || undefined })),
+    };
+  }
+
+  /** By partition. Throws when a leader does not answer in time. */
+  async listOffsets(
+    topic: string,
+    query: OffsetQuery,
+    options: ListOffsetsOptions = {},
+  ): Promise<ListedOffset[]> {
+    const deadline = this.deadline(options);
+    const view = await this.freshTopic(topic, deadline);
+    const partitions = options.partitions ?? view.partitions.map(({ partition }) => partition);
+    const answers = await lookUpOffsets(this.context, { topic, partitions, query }, deadline);
+    return partitions.map((partition) => toListedOffset(requireOffset(answers.get(partition))));
+  }
+
+  listGroups(options: CallOptions = {}): Promise<string[]> {
+    return this.groups.list(this.deadline(options));
+  }
+
+  /** Members, owners, committed offsets and lag. A group that nobody used is empty. */
+  describeGroup(group: string, options: CallOptions = {}): Promise<DescribedGroup> {
+    return this.groups.describe(group, this.deadline(options));
+  }
+
+  /** Of a stopped group. Throws FENCED_OWNER while one of the partitions has an owner. */
+  async commitGroupOffsets(
+    group: string,
+    offsets: readonly NewGroupOffset[],
+    options: CallOptions = {},
+  ): Promise<void> {
+    await this.groups.commit(group, offsets, this.deadline(options));
+  }
+
+  /** Moves a stopped group within a topic; answers where it stands then. Throws FENCED_OWNER. */
+  async resetGroupOffsets(
+    group: string,
+    topic: string,
+    to: ResetTarget,
+    options: ResetOffsetsOptions = {},
+  ): Promise<NewGroupOffset[]> {
+    const deadline = this.deadline(options);
+    const view = await this.freshTopic(topic, deadline);
+    const partitions = options.partitions ?? view.partitions.map(({ partition }) => partition);
+    const offsets = await this.groups.targets(topic, partitions, to, deadline);
+    await this.groups.commit(group, offsets, deadline);
+    return offsets;
+  }
+
+  private async freshTopic(topic: string, deadline: Deadline): Promise<TopicView> {
+    validateTopicName(topic);
+    const { metadata } = this.context;
+    await metadata.refresh([topic], deadline);
+    return metadata.topic(topic, deadline);
+  }
+
+  private deadline(options: CallOptions): Deadline {
+    const { clock, closing, requestTimeoutMs } = this.context;
+    if (closing.aborted) throw new TributaryError('CLOSED', 'the client is closed');
+    return Deadline.after(clock, options.timeoutMs ?? requestTimeoutMs, options.signal);
+  }
+}
+
+function brokerTimeout(deadline: Deadline): number {
+  const { remainingMs } = deadline;
+  return Math.floor(Math.max(remainingMs / 2, remainingMs - ANSWER_MARGIN_MS));
+}

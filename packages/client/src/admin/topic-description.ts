@@ -1,0 +1,64 @@
+/** Topics as the admin shows them, with the offsets that their leaders tell. Called by the admin. */
+import { Deadline, TributaryError } from '@tributary/common';
+import type { ListOffsetsResult } from '@tributary/protocol';
+import type { ClientContext, TopicView } from '../seams';
+import type { DescribedPartition, ListedOffset, TopicListing } from './admin-types';
+import { lookUpOffsets, type OffsetAnswer } from './partition-offsets';
+
+/** A leader that does not answer leaves its offsets out after this, instead of holding up the others. */
+export const DESCRIBE_OFFSETS_MS = 5_000;
+
+export function listingOf(view: TopicView): TopicListing {
+  const { topic, topicId, configs } = view;
+  const partitions = view.partitions.map(({ partition, leader, leaderEpoch, replicas, isr }) => ({
+    partition,
+    leader: leader?.brokerId,
+    leaderEpoch,
+    replicas,
+    isr,
+  }));
+  return { topic, topicId, partitions, configs };
+}
+
+export async function describePartitions(
+  context: ClientContext,
+  view: TopicView,
+  deadline: Deadline,
+): Promise<DescribedPartition[]> {
+  const { topic } = view;
+  // One without a leader cannot say anything now: it is not waited for.
+  const partitions = view.partitions
+    .filter(({ leader }) => leader !== undefined)
+    .map(({ partition }) => partition);
+  const boundMs = Math.min(DESCRIBE_OFFSETS_MS, deadline.remainingMs);
+  const bound = Deadline.after(context.clock, boundMs, deadline.signal);
+  const [starts, ends] = await Promise.all([
+    lookUpOffsets(context, { topic, partitions, query: 'earliest' }, bound),
+    lookUpOffsets(context, { topic, partitions, query: 'latest' }, bound),
+  ]);
+  return listingOf(view).partitions.map((partition) => {
+    const start = known(starts.get(partition.partition));
+    const end = known(ends.get(partition.partition));
+    return {
+      ...partition,
+      ...(start ? { startOffset: BigInt(start.offset) } : {}),
+      ...(end ? { endOffset: BigInt(end.offset) } : {}),
+      ...(end?.note ? { note: end.note } : {}),
+    };
+  });
+}
+
+export function toListedOffset(result: ListOffsetsResult): ListedOffset {
+  const { partition, offset, timestamp, leaderEpoch, note } = result;
+  return {
+    partition,
+    offset: offset < 0 ? undefined : BigInt(offset),
+    timestamp: timestamp < 0 ? undefined : timestamp,
+    leaderEpoch,
+    ...(note ? { note } : {}),
+  };
+}
+
+export function known(answer: OffsetAnswer | undefined): ListOffsetsResult | undefined {
+  return answer === undefined || answer instanceof TributaryError ? undefined : answer;
+}
