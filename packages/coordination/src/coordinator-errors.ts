@@ -1,7 +1,7 @@
 /**
  * The expected failures of the Coordinator port, made in one place so that both implementations say the same.
  */
-import { TributaryError, type ErrorCode } from '@tributary/common';
+import { hasCode, TributaryError, type ErrorCode } from '@tributary/common';
 
 const meanings = {
   NO_NODE: 'there is no node',
@@ -37,4 +37,9 @@ export function coordinatorClosed(): TributaryError {
 
 export function illegal(message: string): TributaryError {
   return new TributaryError('INVALID_ARGUMENT', message, { outcome: 'not written' });
+}
+
+/** A write was sent and its reply never came: read back. (Not: there was no connection until the deadline.) */
+export function replyWasLost(error: unknown): error is TributaryError {
+  return hasCode(error, 'COORDINATOR_UNAVAILABLE') && error.outcome === 'maybe written';
 }

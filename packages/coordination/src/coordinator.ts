@@ -87,7 +87,10 @@ export interface CoordinatorNode {
 
 export interface CreateOptions {
   readonly ephemeral?: boolean;
-  /** The server appends a ten-digit counter; a lost reply never leaves a second node behind. */
+  /**
+   * The server appends a ten-digit counter, and 32 hex digits stand in front of the name, so that a lost reply never
+   * leaves a second node behind: `/dir/n-` becomes `/dir/<32 hex>-n-0000000003`.
+   */
   readonly sequential?: boolean;
 }
 

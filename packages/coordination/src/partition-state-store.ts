@@ -8,6 +8,7 @@
 import { hasCode, TributaryError } from '@tributary/common';
 import { checkFence, fencedMulti, refusedOperation } from './controller-writes';
 import type { Coordinator, MultiOperation, MultiResult } from './coordinator';
+import { replyWasLost } from './coordinator-errors';
 import { decodePartitionState, decodeTopic, encodePartitionState, paths } from './layout';
 import type {
   ControllerFence,
@@ -94,7 +95,7 @@ class CoordinatedPartitionStateStore implements PartitionStateStore {
         const refused = refusedOperation(error);
         if (refused !== undefined) {
           left = await this.dropLoser(planned[refused], left, results);
-        } else if (hasCode(error, 'COORDINATOR_UNAVAILABLE', 'SESSION_EXPIRED')) {
+        } else if (replyWasLost(error) || hasCode(error, 'SESSION_EXPIRED')) {
           left = await this.readBack(fence, left, results, error);
         } else {
           throw error;

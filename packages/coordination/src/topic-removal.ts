@@ -3,9 +3,9 @@
  * Each checks the controller's fence and that the topic is still the same incarnation, so it may be interrupted
  * anywhere and done again by the next controller. The topic node stands until all below is gone. Called by TopicStore.
  */
-import { hasCode } from '@tributary/common';
 import { fencedMulti, refusedOperation } from './controller-writes';
 import type { Coordinator, CoordinatorNode, MultiOperation } from './coordinator';
+import { replyWasLost } from './coordinator-errors';
 import { decodeDeletion, decodeTopic, paths } from './layout';
 import type { ControllerFence, DeletionMarker } from './nouns';
 import { joinPath } from './session/node-path';
@@ -29,8 +29,7 @@ export async function removeTopic(
       }
       return;
     } catch (error) {
-      const again =
-        refusedOperation(error) !== undefined || hasCode(error, 'COORDINATOR_UNAVAILABLE');
+      const again = refusedOperation(error) !== undefined || replyWasLost(error);
       if (!again || round >= MAX_ROUNDS) throw error;
     }
   }

@@ -10,6 +10,7 @@ import {
   type Logger,
 } from '@tributary/common';
 import type { Coordinator, Watch } from './coordinator';
+import { replyWasLost } from './coordinator-errors';
 import { DerivedWatch } from './derived-watch';
 import {
   decodeConfig,
@@ -50,7 +51,7 @@ class CoordinatedTopicStore implements TopicStore {
         await this.createOnce(record);
         return;
       } catch (error) {
-        const lost = hasCode(error, 'COORDINATOR_UNAVAILABLE', 'SESSION_EXPIRED');
+        const lost = replyWasLost(error) || hasCode(error, 'SESSION_EXPIRED');
         if (!lost && !hasCode(error, 'NODE_EXISTS', 'NO_NODE')) throw error;
         const there = await this.coordinator.get(paths.topic(record.topic));
         // Ids are made for one creation: the same id means that an attempt of ours was applied.
@@ -92,8 +93,9 @@ class CoordinatedTopicStore implements TopicStore {
         await this.mark(marker, there !== undefined);
         return;
       } catch (error) {
-        const again = ['NODE_EXISTS', 'NO_NODE', 'BAD_VERSION', 'COORDINATOR_UNAVAILABLE'] as const;
-        if (!hasCode(error, ...again) || attempt >= MAX_ATTEMPTS) throw error;
+        const again =
+          replyWasLost(error) || hasCode(error, 'NODE_EXISTS', 'NO_NODE', 'BAD_VERSION');
+        if (!again || attempt >= MAX_ATTEMPTS) throw error;
       }
     }
   }
