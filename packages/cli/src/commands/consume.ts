@@ -19,6 +19,7 @@ interface ConsumeOptions extends ConnectionOptions {
   readonly from: string;
   readonly partition?: string;
   readonly count?: string;
+  readonly sessionTimeout: string;
   readonly exitAtEnd?: boolean;
 }
 
@@ -35,6 +36,11 @@ export function registerConsumeCommand(program: Command): void {
     .option('-g, --group <group>', 'share the partitions with the other members of this group')
     .option('--from <start|end|OFFSET>', 'where to begin where the group has no offset', 'start')
     .option('-p, --partition <number>', 'this partition only (not with --group)')
+    .option(
+      '--session-timeout <ms>',
+      'how long the group waits for a member that fell silent',
+      '10000',
+    )
     .option('-n, --count <records>', 'stop after so many records')
     .option('--exit-at-end', 'stop at what was the end when the command began')
     .action(runCommand(consume));
@@ -81,7 +87,12 @@ async function makeConsumer(
     if (options.from !== 'start' && options.from !== 'end') {
       throw new TributaryError('INVALID_ARGUMENT', '--from OFFSET cannot be combined with --group');
     }
-    return client.consumer({ group: options.group, topics: [topic], from });
+    return client.consumer({
+      group: options.group,
+      topics: [topic],
+      from,
+      sessionTimeoutMs: wholeNumber(options.sessionTimeout, '--session-timeout'),
+    });
   }
   const described = await client.admin().describeTopic(topic, { timeoutMs: timeoutMsOf(options) });
   const wanted =
