@@ -3,7 +3,7 @@
  * batch by batch in turn, so that none starves. Owns the fetcher and the offset lookup. Called by the
  * sessions, which say what is read, and by the consumer, which takes the records.
  */
-import { TributaryError } from '@tributary/common';
+import type { TributaryError } from '@tributary/common';
 import type { DecodedRecord } from '@tributary/record';
 import type { ClientContext } from '../seams';
 import type { ConsumerEmitter } from './consumer-events';

@@ -1,0 +1,1 @@
+export { RemoteGroupStore } from './remote-group-store';
