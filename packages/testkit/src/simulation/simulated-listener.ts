@@ -14,13 +14,13 @@ import type {
   UnaryHandler,
 } from '@tributary/protocol';
 import type { SimulatedMachine } from './simulated-machine';
-import type { SimulatedNetwork } from './simulated-network';
 import type { SimulatedPipe } from './simulated-pipe';
 import { SimulatedStream } from './simulated-stream';
+import type { ListeningPoint, SimulatedWorld } from './simulated-world';
 
 type Accepted = SimulatedStream<unknown, unknown>;
 
-export class SimulatedListener implements Listener {
+export class SimulatedListener implements Listener, ListeningPoint {
   readonly address: Address;
   private readonly handlers: ReadonlyMap<string, Handler>;
   private readonly streams = new Set<Accepted>();
@@ -28,7 +28,7 @@ export class SimulatedListener implements Listener {
   private onLastStreamGone: (() => void) | undefined;
 
   constructor(
-    private readonly network: SimulatedNetwork,
+    private readonly network: SimulatedWorld,
     readonly machine: SimulatedMachine,
     private readonly options: ListenOptions,
   ) {

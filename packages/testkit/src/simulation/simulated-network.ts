@@ -6,25 +6,18 @@
  */
 import { assert, silentLogger, type Clock, type Logger, type Random } from '@tributary/common';
 import type { Address, Transport } from '@tributary/protocol';
-import type { SimulatedListener } from './simulated-listener';
 import { SimulatedMachine } from './simulated-machine';
 import { SimulatedPipe, type PipeWorld } from './simulated-pipe';
 import { SimulatedTransport } from './simulated-transport';
+import type { ListeningPoint, SimulatedNetworkLimits, SimulatedWorld } from './simulated-world';
+
+export type { SimulatedNetworkLimits };
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger?: Logger;
   readonly limits?: Partial<SimulatedNetworkLimits>;
-}
-
-export interface SimulatedNetworkLimits {
-  /** Silence between two machines after which streams between them are lost. */
-  readonly keepaliveMs: number;
-  /** How long a stream that was opened may wait for the acceptor. */
-  readonly dialTimeoutMs: number;
-  readonly writeLimitBytes: number;
-  readonly queueLimitBytes: number;
 }
 
 const defaultLimits: SimulatedNetworkLimits = {
@@ -37,14 +30,14 @@ const defaultLimits: SimulatedNetworkLimits = {
 /** Ports that `listen` with port 0 gives out begin here. */
 const firstFreePort = 20_000;
 
-export class SimulatedNetwork implements PipeWorld {
+export class SimulatedNetwork implements PipeWorld, SimulatedWorld {
   readonly clock: Clock;
   readonly limits: SimulatedNetworkLimits;
   readonly logger: Logger;
   private readonly random: Random;
   private delay = { minMs: 0.1, maxMs: 1 };
   private readonly machines = new Map<string, SimulatedMachine>();
-  private readonly listeners = new Map<string, SimulatedListener>();
+  private readonly listeners = new Map<string, ListeningPoint>();
   /** Which machine last listened there: it refuses when it does not listen any more. */
   private readonly owners = new Map<string, string>();
   /** `from>to`. */
@@ -129,21 +122,20 @@ export class SimulatedNetwork implements PipeWorld {
     return firstFreePort + this.portsGiven;
   }
 
-  /** False: somebody listens there already. */
-  register(listener: SimulatedListener): boolean {
-    const key = keyOf(listener.address);
+  register(point: ListeningPoint): boolean {
+    const key = keyOf(point.address);
     if (this.listeners.has(key)) return false;
-    this.listeners.set(key, listener);
-    this.owners.set(key, listener.machine.name);
+    this.listeners.set(key, point);
+    this.owners.set(key, point.machine.name);
     return true;
   }
 
-  unregister(listener: SimulatedListener): void {
-    const key = keyOf(listener.address);
-    if (this.listeners.get(key) === listener) this.listeners.delete(key);
+  unregister(point: ListeningPoint): void {
+    const key = keyOf(point.address);
+    if (this.listeners.get(key) === point) this.listeners.delete(key);
   }
 
-  listenerAt(address: Address): SimulatedListener | undefined {
+  listenerAt(address: Address): ListeningPoint | undefined {
     const exact = this.listeners.get(keyOf(address));
     if (exact) return exact;
     // A machine's own name reaches whatever listens on it, on whatever interface.
@@ -153,7 +145,6 @@ export class SimulatedNetwork implements PipeWorld {
     );
   }
 
-  /** The machine at an address, alive or not; `dialer` itself where nobody ever was. */
   machineNameAt(address: Address, dialer: string): string {
     if (this.machines.has(address.host)) return address.host;
     return this.owners.get(keyOf(address)) ?? dialer;

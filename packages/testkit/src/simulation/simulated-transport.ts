@@ -17,9 +17,9 @@ import {
   type UnaryMethod,
 } from '@tributary/protocol';
 import type { SimulatedMachine } from './simulated-machine';
-import type { SimulatedNetwork } from './simulated-network';
 import { SimulatedListener } from './simulated-listener';
 import { SimulatedStream } from './simulated-stream';
+import type { SimulatedWorld } from './simulated-world';
 
 type OpenStream = Pick<MessageStream<unknown, unknown>, 'closed' | 'cut'>;
 type AnyMethod<Out, In> = Pick<BidiMethod<Out, unknown, unknown, In>, 'path' | 'up' | 'down'>;
@@ -29,7 +29,7 @@ export class SimulatedTransport implements Transport {
   private readonly listeners = new Set<SimulatedListener>();
 
   constructor(
-    private readonly network: SimulatedNetwork,
+    private readonly network: SimulatedWorld,
     private readonly machine: SimulatedMachine,
   ) {}
 
@@ -63,7 +63,7 @@ class SimulatedConnection implements Connection {
   private readonly streams = new Set<OpenStream>();
 
   constructor(
-    private readonly network: SimulatedNetwork,
+    private readonly network: SimulatedWorld,
     private readonly machine: SimulatedMachine,
     readonly address: Address,
   ) {}
