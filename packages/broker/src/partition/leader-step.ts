@@ -122,8 +122,9 @@ export function appended(state: LeaderState, event: EventOf<'appended'>, now: nu
 }
 
 export function attached(state: LeaderState, event: EventOf<'attached'>): Step {
-  const { brokerId, brokerEpoch, logEndOffset } = event;
-  const progress = { brokerEpoch, logEndOffset, attached: true, acknowledged: false };
+  const { brokerId, brokerEpoch } = event;
+  // What it has is what it acknowledges from now on: an earlier life may have had more.
+  const progress = { brokerEpoch, logEndOffset: -1, attached: true, acknowledged: false };
   return { state: withFollower(state, brokerId, progress), effects: [] };
 }
 

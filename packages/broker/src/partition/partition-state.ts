@@ -60,7 +60,7 @@ export interface FollowerProgress {
   readonly attached: boolean;
   /** An acknowledgement came on the newest attach. */
   readonly acknowledged: boolean;
-  /** -1: not known in this epoch. */
+  /** As acknowledged on the newest attach; -1: nothing yet. */
   readonly logEndOffset: number;
   /** Send time of the newest mark that it has reached; -Infinity: none. */
   readonly caughtUpAt: number;
@@ -141,12 +141,7 @@ export type PartitionEvent =
       readonly settings: PartitionSettings;
     }
   | { readonly kind: 'appended'; readonly logEndOffset: number }
-  | {
-      readonly kind: 'attached';
-      readonly brokerId: number;
-      readonly brokerEpoch: number;
-      readonly logEndOffset: number;
-    }
+  | { readonly kind: 'attached'; readonly brokerId: number; readonly brokerEpoch: number }
   | { readonly kind: 'detached'; readonly brokerId: number }
   | {
       readonly kind: 'acknowledged';

@@ -251,12 +251,12 @@ export class Partition {
   }
 
   /** Registers the newest attach of a broker; an older one ends as stale. */
-  attach(attachment: Attachment, brokerEpoch: number, logEndOffset: number): void {
+  attach(attachment: Attachment, brokerEpoch: number): void {
     const { brokerId } = attachment;
     const older = this.attachments.get(brokerId);
     this.attachments.set(brokerId, attachment);
     older?.end(new TributaryError('STALE_ATTACH', `${this.name}: a newer attach came`));
-    this.dispatch({ kind: 'attached', brokerId, brokerEpoch, logEndOffset });
+    this.dispatch({ kind: 'attached', brokerId, brokerEpoch });
   }
 
   detach(attachment: Attachment): void {

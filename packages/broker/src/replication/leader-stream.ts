@@ -145,7 +145,7 @@ export class LeaderStream implements AttachOwner {
         },
       },
     });
-    partition.attach(attach, this.brokerEpoch, logEndOffset);
+    partition.attach(attach, this.brokerEpoch);
     // The first mark at once: its acknowledgement makes an idle follower a candidate for the ISR.
     if (attach.hasMore) this.ready(attach);
     else this.send({ marks: { marks: [attach.mark()] } });

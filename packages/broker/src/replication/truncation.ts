@@ -50,12 +50,15 @@ export interface Cut {
 /** What the follower does about the leader's answer. */
 export function cutFor(follower: EpochLog, answer: TruncateTo): Cut {
   if (answer.restartAt !== undefined) return { offset: answer.restartAt, restart: true };
-  const own = answer.epoch < 0 ? undefined : follower.epochEnd(answer.epoch);
-  const offset = Math.min(
-    follower.logEndOffset,
-    // Of an epoch that the follower does not have, the end of its largest lower one: then it asks again.
-    own ? own.endOffset : answer.endOffset,
-    own && own.epoch !== answer.epoch ? Infinity : answer.endOffset,
-  );
+  const offset = Math.min(agreedEnd(follower, answer), follower.logEndOffset);
   return { offset, restart: offset < follower.logStartOffset };
+}
+
+function agreedEnd(follower: EpochLog, answer: TruncateTo): number {
+  if (answer.epoch < 0) return answer.endOffset;
+  const own = follower.epochEnd(answer.epoch);
+  // Every batch here is of a later epoch than the leader's: nothing can agree.
+  if (!own) return follower.logStartOffset;
+  // Of an epoch that is not here, the end of the largest lower one: from there it asks again.
+  return own.epoch === answer.epoch ? Math.min(own.endOffset, answer.endOffset) : own.endOffset;
 }

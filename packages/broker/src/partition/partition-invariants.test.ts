@@ -1,0 +1,214 @@
+/**
+ * A leader, two followers and a controller under a random schedule of appends, acknowledgements, ISR changes
+ * and lost answers, checked after every step: HW <= LEO (R7), HW never goes back, HW <= least real end of every
+ * replica that the controller holds for in sync (so any of them may lead), and the leader's maximal ISR is a superset of
+ * the true one (R4).
+ */
+import * as fc from 'fast-check';
+import { isInMaximalIsr } from './in-sync-replicas';
+import { newReplica, type LeaderState, type PartitionEffect } from './partition-state';
+import { step } from './partition-step';
+
+type Command =
+  | { readonly kind: 'append'; readonly count: number }
+  | { readonly kind: 'replicate'; readonly id: number; readonly part: number }
+  | {
+      readonly kind: 'acknowledge' | 'attach' | 'detach' | 'bounce' | 'ineligible';
+      readonly id: number;
+    }
+  | { readonly kind: 'answer'; readonly how: 'ok' | 'lost' | 'refused' | 'ineligible' }
+  | { readonly kind: 'pass'; readonly ms: number }
+  | { readonly kind: 'controller'; readonly drop: number };
+
+const id = fc.constantFrom(2, 3);
+const command: fc.Arbitrary<Command> = fc.oneof(
+  fc.record({ kind: fc.constant('append' as const), count: fc.integer({ min: 1, max: 5 }) }),
+  fc.record({
+    kind: fc.constant('replicate' as const),
+    id,
+    part: fc.double({ min: 0, max: 1, noNaN: true }),
+  }),
+  fc.record({
+    kind: fc.constantFrom('acknowledge' as const, 'acknowledge' as const, 'attach' as const),
+    id,
+  }),
+  fc.record({
+    kind: fc.constantFrom('detach' as const, 'bounce' as const, 'ineligible' as const),
+    id,
+  }),
+  fc.record({
+    kind: fc.constant('answer' as const),
+    how: fc.constantFrom(
+      'ok' as const,
+      'ok' as const,
+      'lost' as const,
+      'refused' as const,
+      'ineligible' as const,
+    ),
+  }),
+  fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 400 }) }),
+  fc.record({ kind: fc.constant('controller' as const), drop: id }),
+);
+
+interface Replica {
+  end: number;
+  epoch: number;
+  attachedEpoch: number;
+  eligible: boolean;
+}
+
+/** The world around the core: real logs, and the truth as the controller has it. */
+class World {
+  state: LeaderState;
+  now = 0;
+  isr = [1, 2, 3];
+  partitionEpoch = 1;
+  readonly replicas = new Map<number, Replica>(
+    [2, 3].map((one) => [one, { end: 10, epoch: one, attachedEpoch: -1, eligible: true }]),
+  );
+  private asked: Extract<PartitionEffect, { kind: 'alterPartition' }> | undefined;
+  private readonly settings: LeaderState['settings'];
+
+  constructor(minInsyncReplicas: number) {
+    this.settings = { minInsyncReplicas, replicaLagTimeMaxMs: 300 };
+    const { isr, partitionEpoch, settings, brokers } = this;
+    const shared = { kind: 'lead', brokerId: 1, leaderEpoch: 1, logEndOffset: 10 } as const;
+    const event = { ...shared, partitionEpoch, isr, replicas: isr, brokers, settings };
+    this.state = step(newReplica(10, 5), event, 0).state as LeaderState;
+  }
+
+  private get brokers(): LeaderState['brokers'] {
+    const views = [...this.replicas].map(
+      ([one, { epoch, eligible }]) => [one, { brokerEpoch: epoch, eligible }] as const,
+    );
+    return new Map([[1, { brokerEpoch: 1, eligible: true }], ...views]);
+  }
+
+  private send(event: Parameters<typeof step>[1]): void {
+    const before = this.state.highWatermark;
+    const { state, effects } = step(this.state, event, this.now);
+    this.state = state as LeaderState;
+    for (const effect of effects) if (effect.kind === 'alterPartition') this.asked = effect;
+    expect(this.state.highWatermark).toBeGreaterThanOrEqual(before);
+  }
+
+  run(command: Command): void {
+    switch (command.kind) {
+      case 'append':
+        return this.send({
+          kind: 'appended',
+          logEndOffset: this.state.logEndOffset + command.count,
+        });
+      case 'replicate': {
+        const replica = this.replicas.get(command.id)!;
+        if (replica.attachedEpoch !== replica.epoch) return;
+        replica.end += Math.floor((this.state.logEndOffset - replica.end) * command.part);
+        return;
+      }
+      case 'acknowledge': {
+        const { id: brokerId } = command;
+        const replica = this.replicas.get(brokerId)!;
+        if (replica.attachedEpoch !== replica.epoch) return;
+        const caughtUpAt = replica.end === this.state.logEndOffset ? this.now : undefined;
+        return this.send({ kind: 'acknowledged', brokerId, logEndOffset: replica.end, caughtUpAt });
+      }
+      case 'attach': {
+        const replica = this.replicas.get(command.id)!;
+        replica.attachedEpoch = replica.epoch;
+        return this.send({ kind: 'attached', brokerId: command.id, brokerEpoch: replica.epoch });
+      }
+      case 'detach':
+        this.replicas.get(command.id)!.attachedEpoch = -1;
+        return this.send({ kind: 'detached', brokerId: command.id });
+      case 'bounce':
+        return this.bounce(command.id);
+      case 'ineligible': {
+        const replica = this.replicas.get(command.id)!;
+        replica.eligible = !replica.eligible;
+        return this.send({ kind: 'cluster', brokers: this.brokers, settings: this.settings });
+      }
+      case 'answer':
+        return this.answer(command.how);
+      case 'pass':
+        this.now += command.ms;
+        return this.send({ kind: 'tick' });
+      case 'controller':
+        return this.controllerDrops(command.drop);
+    }
+  }
+
+  /** A new life, which may have lost its tail: the controller takes it out of the ISR before it counts again. */
+  private bounce(brokerId: number): void {
+    this.controllerDrops(brokerId);
+    const replica = this.replicas.get(brokerId)!;
+    replica.epoch += 10;
+    replica.attachedEpoch = -1;
+    replica.end = Math.max(0, replica.end - 3);
+    this.send({ kind: 'detached', brokerId });
+    this.send({ kind: 'cluster', brokers: this.brokers, settings: this.settings });
+  }
+
+  private controllerDrops(brokerId: number): void {
+    if (!this.isr.includes(brokerId)) return;
+    this.isr = this.isr.filter((one) => one !== brokerId);
+    this.partitionEpoch += 1;
+    const { partitionEpoch, isr } = this;
+    const state = { leaderId: 1, leaderEpoch: 1, partitionEpoch, isr, replicas: [1, 2, 3] };
+    this.send({ kind: 'changed', ...state });
+  }
+
+  /** Compare-and-set as the controller does it; the answer may be lost after it took effect. */
+  private answer(how: 'ok' | 'lost' | 'refused' | 'ineligible'): void {
+    const asked = this.asked;
+    if (!asked) return;
+    this.asked = undefined;
+    const { requestId } = asked;
+    if (how === 'refused')
+      return this.send({ kind: 'alterFailed', requestId, code: 'UNAVAILABLE' });
+    const wanted = asked.members.map(({ brokerId }) => brokerId);
+    const same = wanted.length === this.isr.length && wanted.every((one) => this.isr.includes(one));
+    if (!same) {
+      if (asked.partitionEpoch !== this.partitionEpoch) {
+        return this.send({ kind: 'alterFailed', requestId, code: 'INVALID_PARTITION_EPOCH' });
+      }
+      const added = asked.members.filter(({ brokerId }) => !this.isr.includes(brokerId));
+      const fits = added.every(({ brokerId, brokerEpoch }) => {
+        const replica = this.replicas.get(brokerId);
+        return replica?.eligible && replica.epoch === brokerEpoch;
+      });
+      if (!fits || how === 'ineligible') {
+        return this.send({ kind: 'alterFailed', requestId, code: 'INELIGIBLE_REPLICA' });
+      }
+      this.isr = wanted;
+      this.partitionEpoch += 1;
+    }
+    if (how === 'lost') return this.send({ kind: 'alterFailed', requestId, code: 'TIMEOUT' });
+    const { partitionEpoch, isr } = this;
+    this.send({ kind: 'altered', requestId, leaderEpoch: 1, partitionEpoch, isr });
+  }
+
+  check(): void {
+    const { highWatermark, logEndOffset } = this.state;
+    expect(highWatermark).toBeLessThanOrEqual(logEndOffset);
+    for (const member of this.isr) {
+      if (member !== 1) {
+        expect(this.replicas.get(member)!.end).toBeGreaterThanOrEqual(highWatermark);
+      }
+      expect(isInMaximalIsr(this.state, member)).toBe(true);
+    }
+  }
+}
+
+it('keeps R4, R7 and "every true ISR member has everything below the HW" under any schedule', () => {
+  const schedule = fc.array(command, { minLength: 1, maxLength: 80 });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 3 }), schedule, (minInsyncReplicas, commands) => {
+      const world = new World(minInsyncReplicas);
+      for (const one of commands) {
+        world.run(one);
+        world.check();
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
