@@ -1,3 +1,4 @@
+export * from './batches';
 export * from './simulation/simulated-clock';
 export * from './history/check-history';
 export * from './history/history';
@@ -11,3 +12,8 @@ export * from './fakes/memory-log';
 export * from './fakes/memory-log-store';
 export * from './contracts/coordinated-groups-harness';
 export * from './contracts/group-store-contract';
+export * from './simulation/running-clock';
+export * from './fakes/scripted-cluster';
+export type { ScriptedPartition } from './fakes/scripted-partition';
+export * from './zookeeper/fault-proxy';
+export * from './zookeeper/zookeeper-harness';

@@ -97,10 +97,7 @@ export class MemberSession {
     }
     this.running.add(callId);
     runMemberCall(membership, call)
-      .catch((thrown: unknown): MemberResultInput => ({
-        result: 'error',
-        error: toWireError(thrown),
-      }))
+      .catch(refusal)
       .then((result) => {
         this.running.delete(callId);
         this.answer({ ...result, callId });
@@ -149,6 +146,12 @@ export class MemberSession {
     leaveForSure(membership, clock, limits.leaveRetryMs);
     onOver();
   }
+}
+
+function refusal(thrown: unknown): MemberResultInput {
+  const owner = thrown instanceof TributaryError ? thrown.details.owner : undefined;
+  const named = typeof owner === 'string' ? { owner } : {};
+  return { result: 'error', error: toWireError(thrown), ...named };
 }
 
 /**

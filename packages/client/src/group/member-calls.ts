@@ -4,7 +4,12 @@
  * store's fences make a second one harmless. Called by the remote membership.
  */
 import { TributaryError, type Clock, type Timer } from '@tributary/common';
-import { fromWireError, type MemberCallInput, type MemberResult } from '@tributary/protocol';
+import {
+  fromWireError,
+  type MemberCallInput,
+  type MemberResult,
+  type WireError,
+} from '@tributary/protocol';
 
 /** Below what a broker allows on one stream. */
 export const MAX_CALLS_IN_FLIGHT = 32;
@@ -54,7 +59,7 @@ export class MemberCalls {
   onResult(result: MemberResult): void {
     const call = this.take(result.callId);
     if (!call) return; // its deadline passed
-    if (result.error) call.reject(fromWireError(result.error));
+    if (result.error) call.reject(refusal(result.error, result.owner));
     else call.resolve(result);
   }
 
@@ -95,4 +100,11 @@ export class MemberCalls {
       this.send({ ...call.body, callId });
     }
   }
+}
+
+/** With the owner that the broker named: details do not travel in an Error. */
+function refusal(wire: WireError, owner: string): TributaryError {
+  const error = fromWireError(wire);
+  if (owner === '') return error;
+  return new TributaryError(error.code, error.message, { hint: error.hint, details: { owner } });
 }

@@ -125,7 +125,7 @@ export class RemoteMembership implements GroupMembership {
   async leave(): Promise<void> {
     if (this.over) return;
     const { stream } = this;
-    this.finish(new TributaryError('CLOSED', 'this member has left the group'));
+    this.finish(new TributaryError('UNKNOWN_MEMBER', 'this member has left the group'));
     if (!stream) return; // the broker's lease runs out
     const closed = new Promise<void>((resolve) =>
       stream.listen({ onMessage: () => undefined, onClose: () => resolve() }),
