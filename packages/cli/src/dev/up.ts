@@ -43,7 +43,9 @@ export async function runSupervisor(options: UpOptions, print: Print): Promise<v
   if (!clusterOptions) process.exit(INTERRUPTED); // nothing was started; a download may still run
   const cluster = await startUnlessStopped({ ...clusterOptions, onEvent: print }, stop, print);
   if (!cluster) return;
-  const control = await ControlServer.listen((request) => obey(cluster, request, stop.request));
+  const control = await ControlServer.listen((request) =>
+    obey(cluster, request, { requestStop: stop.request, print }),
+  );
   writeState(directory, {
     supervisorPid: process.pid,
     controlPort: control.port,
@@ -140,13 +142,14 @@ async function firstFreePort(wanted: number, count: number): Promise<number> {
 async function obey(
   cluster: DevCluster,
   { action, brokerId = -1, signal = 'SIGKILL' }: ControlRequest,
-  requestStop: () => void,
+  { requestStop, print }: { readonly requestStop: () => void; readonly print: Print },
 ): Promise<unknown> {
   switch (action) {
     case 'status':
       break;
     case 'kill':
       await cluster.kill(brokerId, knownSignal(signal));
+      print(`broker ${brokerId} was sent ${knownSignal(signal)}`);
       break;
     case 'start':
       if ((await cluster.broker(brokerId).state()) === ('paused' satisfies BrokerState)) {
