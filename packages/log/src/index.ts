@@ -1,2 +1,8 @@
 export * from './disk';
+export { NodeDisk } from './disk/node-disk';
+export { DurableTextFile, readTextFile, writePrivateFile } from './durable-text-file';
+export { Log } from './log';
+export { LogDirectory } from './log-directory';
+export type { LogDirectoryOptions } from './log-directory-options';
+export type { LogOptions } from './log-options';
 export * from './partition-log';

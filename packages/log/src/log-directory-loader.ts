@@ -1,0 +1,97 @@
+/**
+ * Opens all partitions that lie in a log directory. Invariant: one partition that cannot be loaded takes no other
+ * with it, and nothing is deleted here but what an explicit deletion had begun. Called by LogDirectory.open.
+ */
+import { parsePartitionName, partitionName, TributaryError } from '@tributary/common';
+import { parseAsideName } from './directory-names';
+import { readTextFile } from './durable-text-file';
+import { Log } from './log';
+import type { LogDirectoryOptions } from './log-directory-options';
+import { PARTITION_METADATA_FILE, parsePartitionMetadata } from './partition-metadata';
+
+/** Logs that are recovered at the same time. */
+const CONCURRENT_RECOVERIES = 4;
+
+export interface LoadContext {
+  readonly recover: boolean;
+  readonly recoveryPoints: ReadonlyMap<string, number>;
+  readonly logStartOffsets: ReadonlyMap<string, number>;
+  readonly onCheckpointDue: () => void;
+}
+
+export interface LoadedDirectory {
+  readonly logs: Log[];
+  /** By directory name: why it could not be loaded. */
+  readonly broken: Map<string, TributaryError>;
+}
+
+export async function loadPartitions(
+  options: LogDirectoryOptions,
+  context: LoadContext,
+): Promise<LoadedDirectory> {
+  const { disk, directory, logger } = options;
+  const names = disk.list(directory).filter((name) => disk.isDirectory(`${directory}/${name}`));
+  for (const name of names) {
+    if (parseAsideName(name)?.kind === 'delete') disk.remove(`${directory}/${name}`);
+  }
+  const waiting = names.filter((name) => parsePartitionName(name)).reverse();
+  const loaded: LoadedDirectory = { logs: [], broken: new Map() };
+  const work = async (): Promise<void> => {
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      try {
+        const log = await loadPartition(name, options, context);
+        if (log) loaded.logs.push(log);
+      } catch (thrown) {
+        const error = TributaryError.from(thrown);
+        loaded.broken.set(name, error);
+        logger.error('a log cannot be loaded and is offline', { partition: name, error });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENT_RECOVERIES }, work));
+  return loaded;
+}
+
+async function loadPartition(
+  name: string,
+  options: LogDirectoryOptions,
+  context: LoadContext,
+): Promise<Log | undefined> {
+  const { disk, clock, logger, configFor } = options;
+  const directory = `${options.directory}/${name}`;
+  const path = `${directory}/${PARTITION_METADATA_FILE}`;
+  const metadata = readTextFile(disk, path);
+  if (metadata === undefined && !hasData(options, directory)) {
+    // It was created, and the process died before it was told which topic it belongs to.
+    disk.remove(directory);
+    return undefined;
+  }
+  const topicId = parsePartitionMetadata(metadata ?? '', path);
+  const parsed = parsePartitionName(name);
+  if (!parsed) return undefined;
+  const started = clock.now();
+  const log = await Log.open(disk, directory, {
+    ...parsed,
+    topicId,
+    config: configFor(parsed.topic),
+    clock,
+    logger,
+    recover: context.recover,
+    recoveryPoint: context.recoveryPoints.get(name),
+    logStartOffset: context.logStartOffsets.get(name),
+    onCheckpointDue: context.onCheckpointDue,
+  });
+  const { logEndOffset, cutBytes } = log;
+  const elapsedMs = Math.round(clock.now() - started);
+  logger.debug('log loaded', {
+    partition: partitionName(parsed.topic, parsed.partition),
+    logEndOffset,
+    cutBytes,
+    elapsedMs,
+  });
+  return log;
+}
+
+function hasData({ disk }: LogDirectoryOptions, directory: string): boolean {
+  return disk.list(directory).some((name) => name.endsWith('.log'));
+}

@@ -1,0 +1,316 @@
+/**
+ * All partitions of one log directory of a broker; see LogStore. Invariants: one process at a time (lock), one
+ * cluster and broker (meta.properties), a clean shutdown is believed once (marker removed before loading),
+ * and what is under `<topic>-<partition>` is the log with the topic id that `partition.metadata` names.
+ * Made by the composition root before the broker registers.
+ */
+import { partitionKey, partitionName, TributaryError } from '@tributary/common';
+import { takeMarker, writeMarker } from './clean-shutdown-marker';
+import { DirectoryCheckpoints, type CheckpointEntry } from './directory-checkpoints';
+import { asideName, parseAsideName, type AsideKind } from './directory-names';
+import type { DirectoryLock } from './disk';
+import { DurableTextFile, readTextFile } from './durable-text-file';
+import { Log } from './log';
+import { loadPartitions } from './log-directory-loader';
+import type { LogDirectoryOptions } from './log-directory-options';
+import { MetaProperties } from './meta-properties';
+import {
+  formatPartitionMetadata,
+  PARTITION_METADATA_FILE,
+  parsePartitionMetadata,
+} from './partition-metadata';
+import type { LogConfig, LogStore, PartitionLog } from './partition-log';
+
+interface PartitionId {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+}
+
+interface CloseOptions {
+  readonly clean: boolean;
+  readonly brokerEpoch: number;
+}
+
+interface Opened {
+  readonly lock: DirectoryLock;
+  readonly meta: MetaProperties;
+  readonly cleanShutdownEpoch: number | undefined;
+}
+
+export class LogDirectory implements LogStore {
+  readonly directory: string;
+  /** Broker epoch of the clean shutdown before this start; undefined: it was not clean. */
+  readonly cleanShutdownEpoch: number | undefined;
+  /** Names of partitions that recovery cut below their checkpointed high watermark. */
+  readonly cutBelowHighWatermark: string[] = [];
+  private readonly lock: DirectoryLock;
+  private readonly meta: MetaProperties;
+  private readonly checkpoints: DirectoryCheckpoints;
+  private readonly byKey = new Map<string, Log>();
+  private broken: ReadonlyMap<string, TributaryError> = new Map();
+  private readonly highWatermarks = new Map<string, number>();
+  /** What changes directories happens one after another. */
+  private lastChange: Promise<unknown> = Promise.resolve();
+  private checkpointing: Promise<void> = Promise.resolve();
+  private checkpointDue = false;
+  private closed = false;
+  private closing: Promise<void> | undefined;
+
+  private constructor(
+    private readonly options: LogDirectoryOptions,
+    opened: Opened,
+  ) {
+    this.directory = options.directory;
+    this.lock = opened.lock;
+    this.meta = opened.meta;
+    this.cleanShutdownEpoch = opened.cleanShutdownEpoch;
+    this.checkpoints = new DirectoryCheckpoints(options.disk, options.directory, options.logger);
+  }
+
+  /**
+   * Throws DATA_DIR_LOCKED, DATA_DIR_NOT_WRITABLE, UNKNOWN_FORMAT, CLUSTER_MISMATCH, or INVALID_CONFIG when it is
+   * another broker's. Recovers the logs unless the last shutdown was clean.
+   */
+  static async open(options: LogDirectoryOptions): Promise<LogDirectory> {
+    const { disk, directory, brokerId, clusterId } = options;
+    disk.makeDirectory(directory);
+    const lock = disk.lockDirectory(directory);
+    try {
+      const meta = await MetaProperties.open(disk, directory, brokerId);
+      if (clusterId !== undefined) await meta.confirmCluster(clusterId);
+      const marker = await takeMarker(disk, directory);
+      const store = new LogDirectory(options, {
+        lock,
+        meta,
+        cleanShutdownEpoch: marker?.brokerEpoch,
+      });
+      await store.load();
+      return store;
+    } catch (error) {
+      lock.unlock();
+      throw error;
+    }
+  }
+
+  /** undefined: not known yet. */
+  get clusterId(): string | undefined {
+    return this.meta.clusterId;
+  }
+
+  /** Once a coordinator was reached. Stores the id the first time; throws CLUSTER_MISMATCH for another one. */
+  confirmCluster(clusterId: string): Promise<void> {
+    return this.meta.confirmCluster(clusterId);
+  }
+
+  logs(): PartitionLog[] {
+    return [...this.byKey.values()];
+  }
+
+  get(topicId: string, partition: number): PartitionLog | undefined {
+    return this.byKey.get(partitionKey(topicId, partition));
+  }
+
+  create(
+    topic: string,
+    topicId: string,
+    partition: number,
+    config: LogConfig,
+  ): Promise<PartitionLog> {
+    return this.change(async () => {
+      const existing = this.byKey.get(partitionKey(topicId, partition));
+      existing?.configure(config);
+      return existing ?? (await this.createLog({ topic, topicId, partition }, config));
+    });
+  }
+
+  delete(topicId: string, partition: number): Promise<void> {
+    return this.change(async () => {
+      const { disk } = this.options;
+      for (const stray of this.strays()) {
+        if (stray.topicId !== topicId || stray.partition !== partition) continue;
+        disk.remove(`${this.directory}/${asideName({ ...stray, kind: 'stray' })}`);
+      }
+      const aside = await this.setAside(topicId, partition, 'delete');
+      if (aside !== undefined) disk.remove(aside);
+    });
+  }
+
+  moveAside(topicId: string, partition: number): Promise<void> {
+    return this.change(async () => {
+      await this.setAside(topicId, partition, 'stray');
+    });
+  }
+
+  strays(): { readonly topic: string; readonly topicId: string; readonly partition: number }[] {
+    return this.options.disk.list(this.directory).flatMap((name) => {
+      const aside = parseAsideName(name);
+      if (aside?.kind !== 'stray') return [];
+      const { topic, topicId, partition } = aside;
+      return [{ topic, topicId, partition }];
+    });
+  }
+
+  checkpointedHighWatermark(topicId: string, partition: number): number {
+    return this.highWatermarks.get(partitionKey(topicId, partition)) ?? 0;
+  }
+
+  async checkpointHighWatermarks(entries: readonly CheckpointEntry[]): Promise<void> {
+    const byName = new Map(
+      [...this.byKey].map(([key, log]) => [partitionName(log.topic, log.partition), key]),
+    );
+    await this.checkpoints.highWatermarks.write(entries);
+    for (const { topic, partition, offset } of entries) {
+      const key = byName.get(partitionName(topic, partition));
+      if (key !== undefined) this.highWatermarks.set(key, offset);
+    }
+  }
+
+  close(options: CloseOptions): Promise<void> {
+    this.closing ??= this.change(() => this.closeAll(options));
+    return this.closing;
+  }
+
+  private async load(): Promise<void> {
+    const loaded = await loadPartitions(this.options, {
+      recover: this.cleanShutdownEpoch === undefined,
+      recoveryPoints: this.checkpoints.recoveryPoints.read(),
+      logStartOffsets: this.checkpoints.logStartOffsets.read(),
+      onCheckpointDue: () => this.checkpointSoon(),
+    });
+    const highWatermarks = this.checkpoints.highWatermarks.read();
+    this.broken = loaded.broken;
+    for (const log of loaded.logs) {
+      const key = partitionKey(log.topicId, log.partition);
+      const name = partitionName(log.topic, log.partition);
+      const highWatermark = highWatermarks.get(name) ?? 0;
+      if (highWatermark > log.logEndOffset) this.cutBelowHighWatermark.push(name);
+      this.byKey.set(key, log);
+      this.highWatermarks.set(key, Math.min(highWatermark, log.logEndOffset));
+    }
+  }
+
+  private async createLog(id: PartitionId, config: LogConfig): Promise<Log> {
+    const { disk, clock, logger } = this.options;
+    const name = partitionName(id.topic, id.partition);
+    const directory = `${this.directory}/${name}`;
+    const isThere = disk.isDirectory(directory);
+    if (isThere) this.checkAdoptable(name, id.topicId);
+    disk.makeDirectory(directory);
+    const metadata = new DurableTextFile(disk, `${directory}/${PARTITION_METADATA_FILE}`);
+    await metadata.write(formatPartitionMetadata(id.topicId));
+    await disk.syncDirectory(this.directory);
+    const log = await Log.open(disk, directory, {
+      ...id,
+      config,
+      clock,
+      logger,
+      recover: isThere,
+      onCheckpointDue: () => this.checkpointSoon(),
+    });
+    this.byKey.set(partitionKey(id.topicId, id.partition), log);
+    return log;
+  }
+
+  /** A directory of that name may be what an earlier creation left half done; nothing else. */
+  private checkAdoptable(name: string, topicId: string): void {
+    const broken = this.broken.get(name);
+    if (broken) {
+      throw new TributaryError('STORAGE_ERROR', `${name} is offline: ${broken.message}`, {
+        cause: broken,
+      });
+    }
+    const { disk } = this.options;
+    const path = `${this.directory}/${name}/${PARTITION_METADATA_FILE}`;
+    const text = readTextFile(disk, path);
+    if (text === undefined) return;
+    const found = parsePartitionMetadata(text, path);
+    if (found === topicId) return;
+    throw new TributaryError(
+      'TOPIC_ID_MISMATCH',
+      `${this.directory}/${name} holds topic id ${found}, not ${topicId}`,
+      { details: { path, found, topicId } },
+    );
+  }
+
+  /** Closes and renames; gives the new path, or undefined when there is no such log. */
+  private async setAside(
+    topicId: string,
+    partition: number,
+    kind: AsideKind,
+  ): Promise<string | undefined> {
+    const key = partitionKey(topicId, partition);
+    const log = this.byKey.get(key);
+    if (!log) return undefined;
+    const { disk, logger } = this.options;
+    this.byKey.delete(key);
+    this.highWatermarks.delete(key);
+    await log.close().catch((error: unknown) => {
+      logger.warn('a log that is set aside did not close cleanly', {
+        directory: log.directory,
+        error,
+      });
+    });
+    const target = `${this.directory}/${asideName({ topic: log.topic, partition, topicId, kind })}`;
+    disk.remove(target);
+    disk.rename(log.directory, target);
+    await disk.syncDirectory(this.directory);
+    return target;
+  }
+
+  private change<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.lastChange.then(() => {
+      if (this.closed) throw new TributaryError('CLOSED', `${this.directory} is closed`);
+      return work();
+    });
+    this.lastChange = turn.catch(() => undefined); // its caller hears of it
+    return turn;
+  }
+
+  /** Many causes at once make one write. */
+  private checkpointSoon(): void {
+    if (this.checkpointDue || this.closed) return;
+    this.checkpointDue = true;
+    this.checkpointing = this.checkpointing.then(async () => {
+      this.checkpointDue = false;
+      try {
+        await this.writeCheckpoints();
+      } catch (error) {
+        const { logger, directory } = this.options;
+        logger.warn('checkpoints cannot be written: the next start takes longer', {
+          directory,
+          error,
+        });
+      }
+    });
+  }
+
+  private async writeCheckpoints(): Promise<void> {
+    const logs = [...this.byKey.values()];
+    const entries = (offsetOf: (log: Log) => number): CheckpointEntry[] =>
+      logs.map((log) => ({ topic: log.topic, partition: log.partition, offset: offsetOf(log) }));
+    await this.checkpoints.recoveryPoints.write(entries((log) => log.recoveryPoint));
+    await this.checkpoints.logStartOffsets.write(entries((log) => log.logStartOffset));
+  }
+
+  private async closeAll(options: CloseOptions): Promise<void> {
+    const { disk, directory, logger } = this.options;
+    this.closed = true;
+    try {
+      await this.checkpointing;
+      const logs = [...this.byKey.values()];
+      const outcomes = await Promise.allSettled(logs.map((log) => log.close()));
+      const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
+      for (const { reason } of failed) {
+        logger.error('a log did not close cleanly', { directory, error: reason as unknown });
+      }
+      await this.writeCheckpoints();
+      const sound = failed.length === 0 && logs.every((log) => log.failure === undefined);
+      // The marker vouches for every log, so also for those that could not be loaded.
+      if (!options.clean || !sound || this.broken.size > 0) return;
+      await writeMarker(disk, directory, { brokerEpoch: options.brokerEpoch });
+    } finally {
+      this.lock.unlock();
+    }
+  }
+}

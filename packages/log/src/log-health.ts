@@ -1,0 +1,64 @@
+/**
+ * Whether a log may be used. Invariant: after an I/O error every later call is refused, because what reached the
+ * disk is unknown (KAFKA-10778); a full disk is no such error, the append that met it was undone. Called
+ * around everything that the log does.
+ */
+import { hasCode, partitionName, TributaryError } from '@tributary/common';
+import type { LogOptions } from './log-options';
+
+export class LogHealth {
+  private reason: TributaryError | undefined;
+  private closed = false;
+  readonly name: string;
+
+  constructor(private readonly options: LogOptions) {
+    this.name = partitionName(options.topic, options.partition);
+  }
+
+  get failure(): TributaryError | undefined {
+    return this.reason;
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  /** Throws CLOSED or STORAGE_ERROR. */
+  check(): void {
+    if (this.closed) throw new TributaryError('CLOSED', `the log of ${this.name} is closed`);
+    if (this.reason) throw this.reason.withOutcome('not written');
+  }
+
+  guard<T>(operation: string, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw this.failed(operation, error);
+    }
+  }
+
+  async guardAsync<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw this.failed(operation, error);
+    }
+  }
+
+  /** Notes the failure, if it is one, and gives the error to throw. */
+  private failed(operation: string, thrown: unknown): TributaryError {
+    if (hasCode(thrown, 'DISK_FULL', 'CLOSED')) return thrown;
+    const { topic, partition, logger } = this.options;
+    const cause = TributaryError.from(thrown);
+    const error = new TributaryError(
+      cause.code === 'INTERNAL' ? 'INTERNAL' : 'STORAGE_ERROR',
+      `${this.name} is offline on this broker: cannot ${operation}: ${cause.message}`,
+      { cause, details: { ...cause.details, topic, partition } },
+    );
+    if (!this.reason) {
+      this.reason = error;
+      logger.error('a log failed and is offline', { topic, partition, operation, error });
+    }
+    return error;
+  }
+}

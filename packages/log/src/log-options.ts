@@ -1,0 +1,20 @@
+/** What a log must be told when it is opened, and what a log directory remembers about it. */
+import type { Clock, Logger } from '@tributary/common';
+import type { LogConfig } from './partition-log';
+
+export interface LogOptions {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  readonly config: LogConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** There was no clean shutdown: check every batch from the recovery point on. */
+  readonly recover: boolean;
+  /** Everything below it is known to be on the device. Default 0. */
+  readonly recoveryPoint?: number;
+  /** Default: where the first segment begins. */
+  readonly logStartOffset?: number;
+  /** The recovery point or the log start offset moved: the checkpoints should be written. Must not throw. */
+  readonly onCheckpointDue?: () => void;
+}

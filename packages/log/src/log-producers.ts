@@ -1,0 +1,93 @@
+/**
+ * The producer states of one log and their snapshots on disk. Invariant: at any time they are what a scan of the
+ * log would give; a snapshot of a history that was truncated away is removed before the log goes on.
+ * Called by the log and its loader.
+ */
+import { hasCode } from '@tributary/common';
+import type { Disk } from './disk';
+import { findSnapshots, readSnapshot, snapshotPath, writeSnapshot } from './producer-snapshot';
+import { ProducerStates } from './producer-states';
+import type { SegmentList } from './segment-list';
+
+export interface LogRange {
+  readonly logStartOffset: number;
+  readonly logEndOffset: number;
+}
+
+export class LogProducers {
+  private current = new ProducerStates();
+
+  constructor(
+    private readonly disk: Disk,
+    private readonly directory: string,
+    private readonly segments: SegmentList,
+  ) {}
+
+  get states(): ProducerStates {
+    return this.current;
+  }
+
+  /**
+   * From the newest snapshot that checks, then from the headers behind it. Snapshots above `trustedUpTo` may be of a
+   * history that is not ours: they are removed.
+   */
+  recover(range: LogRange, trustedUpTo: number): void {
+    this.removeSnapshotsAbove(trustedUpTo);
+    const snapshot = this.newestSnapshot();
+    this.current = snapshot?.states ?? new ProducerStates();
+    this.replay(Math.max(range.logStartOffset, snapshot?.offset ?? 0), range.logEndOffset);
+  }
+
+  /** The log ends at `range.logEndOffset` now. */
+  truncate(range: LogRange): void {
+    if (this.current.reaches(range.logEndOffset)) this.recover(range, range.logEndOffset);
+    else this.removeSnapshotsAbove(range.logEndOffset);
+  }
+
+  clear(): void {
+    this.current = new ProducerStates();
+    this.removeSnapshotsAbove(-1);
+  }
+
+  /** Saves reading the log at the next start; does without on a full disk. */
+  snapshot(offset: number): void {
+    const path = snapshotPath(this.directory, offset);
+    try {
+      writeSnapshot(this.disk, path, this.current);
+    } catch (error) {
+      if (!hasCode(error, 'DISK_FULL')) throw error;
+      this.disk.remove(path);
+    }
+    // One per segment stays, for truncations; those of earlier clean shutdowns go.
+    const kept = new Set([offset, ...this.segments.all.map((segment) => segment.baseOffset)]);
+    for (const found of findSnapshots(this.disk.list(this.directory))) {
+      if (!kept.has(found)) this.disk.remove(snapshotPath(this.directory, found));
+    }
+  }
+
+  private newestSnapshot(): { offset: number; states: ProducerStates } | undefined {
+    for (const offset of findSnapshots(this.disk.list(this.directory)).reverse()) {
+      const path = snapshotPath(this.directory, offset);
+      const states = readSnapshot(this.disk, path);
+      if (states) return { offset, states };
+      this.disk.remove(path);
+    }
+    return undefined;
+  }
+
+  private replay(from: number, to: number): void {
+    if (from >= to) return;
+    for (const segment of this.segments.within(from, to)) {
+      this.segments.touch(segment);
+      for (const { header } of segment.scan(segment.positionFor(from))) {
+        if (header.baseOffset >= from) this.current.record(header);
+      }
+    }
+  }
+
+  private removeSnapshotsAbove(offset: number): void {
+    for (const found of findSnapshots(this.disk.list(this.directory))) {
+      if (found > offset) this.disk.remove(snapshotPath(this.directory, found));
+    }
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The segments of one log, by base offset; the last one is written to. Invariant: never empty, base offsets
+ * rise. Keeps the indexes of a few sealed segments in memory, the ones used last. Called by log and reader.
+ */
+import { assert } from '@tributary/common';
+import { segmentName, type Segment } from './segment';
+
+/** Sealed segments per log whose indexes stay in memory. */
+const LOADED_SEALED_MAX = 4;
+
+const SEGMENT_FILE = /^([0-9]{20})\.(log|index|timeindex)$/;
+
+export class SegmentList {
+  private readonly list: Segment[];
+  private readonly recentlyUsed: Segment[] = [];
+
+  constructor(segments: readonly Segment[]) {
+    assert(segments.length > 0, 'a log has at least one segment');
+    this.list = [...segments];
+  }
+
+  get all(): readonly Segment[] {
+    return this.list;
+  }
+
+  get first(): Segment {
+    return this.list[0] as Segment;
+  }
+
+  get active(): Segment {
+    return this.list[this.list.length - 1] as Segment;
+  }
+
+  /** The segment in which `offset` lies or would lie; the first one when it is below all. */
+  containing(offset: number): Segment {
+    return this.list[this.indexOf(offset)] as Segment;
+  }
+
+  after(segment: Segment): Segment | undefined {
+    return this.list[this.list.indexOf(segment) + 1];
+  }
+
+  /** Those that hold or may hold offsets in [from, to). */
+  within(from: number, to: number): Segment[] {
+    return this.list.slice(this.indexOf(from)).filter((segment) => segment.baseOffset < to);
+  }
+
+  add(segment: Segment): void {
+    assert(segment.baseOffset > this.active.baseOffset, 'segments rise');
+    const sealed = this.active;
+    this.list.push(segment);
+    this.touch(sealed);
+  }
+
+  /** Takes out those that begin at `offset` or later, newest first, but never the first one. */
+  removeFrom(offset: number): Segment[] {
+    const removed: Segment[] = [];
+    while (this.list.length > 1 && this.active.baseOffset >= offset) {
+      removed.push(this.list.pop() as Segment);
+    }
+    if (removed.length > 0) {
+      for (const segment of this.recentlyUsed.splice(0)) segment.unloadIndexes();
+      this.active.ensureIndexes();
+    }
+    return removed;
+  }
+
+  /** Removes all, newest first, and goes on with another one. */
+  replaceAll(create: () => Segment): void {
+    for (const segment of this.list.toReversed()) segment.remove();
+    this.recentlyUsed.length = 0;
+    const segment = create();
+    this.list.splice(0, this.list.length, segment);
+  }
+
+  /** Its indexes are about to be used. */
+  touch(segment: Segment): void {
+    if (segment === this.active || this.recentlyUsed.at(-1) === segment) return;
+    const at = this.recentlyUsed.indexOf(segment);
+    if (at >= 0) this.recentlyUsed.splice(at, 1);
+    this.recentlyUsed.push(segment);
+    if (this.recentlyUsed.length > LOADED_SEALED_MAX) this.recentlyUsed.shift()?.unloadIndexes();
+  }
+
+  private indexOf(offset: number): number {
+    let low = 0;
+    let high = this.list.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if ((this.list[middle] as Segment).baseOffset <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+/** Base offsets of the segments whose `.log` is among these names, rising; and index files that have none. */
+export function findSegments(names: readonly string[]): {
+  readonly baseOffsets: number[];
+  readonly orphans: string[];
+} {
+  const baseOffsets = names
+    .map((name) => SEGMENT_FILE.exec(name))
+    .filter((match) => match?.[2] === 'log')
+    .map((match) => Number(match?.[1]))
+    .sort((a, b) => a - b);
+  const known = new Set(baseOffsets.map(segmentName));
+  const orphans = names.filter((name) => {
+    const match = SEGMENT_FILE.exec(name);
+    return match !== null && !known.has(match[1] as string);
+  });
+  return { baseOffsets, orphans };
+}
