@@ -17,3 +17,6 @@ export * from './fakes/scripted-cluster';
 export type { ScriptedPartition } from './fakes/scripted-partition';
 export * from './zookeeper/fault-proxy';
 export * from './zookeeper/zookeeper-harness';
+export * from './fakes/fetch-cluster';
+export type { FetchedLog } from './fakes/fetched-log';
+export { DevCluster, type DevClusterOptions } from '@tributary/cli';
