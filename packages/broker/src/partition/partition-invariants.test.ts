@@ -21,33 +21,28 @@ type Command =
   | { readonly kind: 'controller'; readonly drop: number };
 
 const id = fc.constantFrom(2, 3);
+const kind = <K extends Command['kind']>(one: K): fc.Arbitrary<K> => fc.constant(one);
+const how = fc.constantFrom<'ok' | 'lost' | 'refused' | 'ineligible'>(
+  'ok',
+  'lost',
+  'refused',
+  'ineligible',
+);
+const part = fc.constantFrom(0.5, 1, 1);
 const command: fc.Arbitrary<Command> = fc.oneof(
-  fc.record({ kind: fc.constant('append' as const), count: fc.integer({ min: 1, max: 5 }) }),
-  fc.record({
-    kind: fc.constant('replicate' as const),
-    id,
-    part: fc.double({ min: 0, max: 1, noNaN: true }),
-  }),
-  fc.record({
-    kind: fc.constantFrom('acknowledge' as const, 'acknowledge' as const, 'attach' as const),
-    id,
-  }),
-  fc.record({
-    kind: fc.constantFrom('detach' as const, 'bounce' as const, 'ineligible' as const),
-    id,
-  }),
-  fc.record({
-    kind: fc.constant('answer' as const),
-    how: fc.constantFrom(
-      'ok' as const,
-      'ok' as const,
-      'lost' as const,
-      'refused' as const,
-      'ineligible' as const,
-    ),
-  }),
-  fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 400 }) }),
-  fc.record({ kind: fc.constant('controller' as const), drop: id }),
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: kind('append'), count: fc.integer({ min: 1, max: 5 }) }),
+  },
+  { weight: 6, arbitrary: fc.record({ kind: kind('replicate'), id, part }) },
+  { weight: 8, arbitrary: fc.record({ kind: kind('acknowledge'), id }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('attach'), id }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('detach'), id }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('bounce'), id }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('ineligible'), id }) },
+  { weight: 4, arbitrary: fc.record({ kind: kind('answer'), how }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('pass'), ms: fc.integer({ min: 1, max: 400 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('controller'), drop: id }) },
 );
 
 interface Replica {
@@ -89,7 +84,7 @@ class World {
     const { state, effects } = step(this.state, event, this.now);
     this.state = state as LeaderState;
     for (const effect of effects) if (effect.kind === 'alterPartition') this.asked = effect;
-    expect(this.state.highWatermark).toBeGreaterThanOrEqual(before);
+    hold(this.state.highWatermark >= before, 'the HW went back');
   }
 
   run(command: Command): void {
@@ -189,18 +184,22 @@ class World {
 
   check(): void {
     const { highWatermark, logEndOffset } = this.state;
-    expect(highWatermark).toBeLessThanOrEqual(logEndOffset);
+    hold(highWatermark <= logEndOffset, 'HW above LEO');
     for (const member of this.isr) {
-      if (member !== 1) {
-        expect(this.replicas.get(member)!.end).toBeGreaterThanOrEqual(highWatermark);
-      }
-      expect(isInMaximalIsr(this.state, member)).toBe(true);
+      const end = this.replicas.get(member)?.end ?? logEndOffset;
+      hold(end >= highWatermark, `broker ${member} in the true ISR ends at ${end}`);
+      hold(isInMaximalIsr(this.state, member), `broker ${member} is not in the maximal ISR`);
     }
   }
 }
 
+/** As `expect`, which is too slow for every step of every schedule. */
+function hold(condition: boolean, otherwise: string): void {
+  if (!condition) throw new Error(otherwise);
+}
+
 it('keeps R4, R7 and "every true ISR member has everything below the HW" under any schedule', () => {
-  const schedule = fc.array(command, { minLength: 1, maxLength: 80 });
+  const schedule = fc.array(command, { minLength: 1, maxLength: 120, size: 'max' });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 }), schedule, (minInsyncReplicas, commands) => {
       const world = new World(minInsyncReplicas);
@@ -209,6 +208,6 @@ it('keeps R4, R7 and "every true ISR member has everything below the HW" under a
         world.check();
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 400 },
   );
 });
