@@ -13,3 +13,8 @@ export { createPartitionStateStore } from './partition-state-store';
 export { createProducerIdBlocks, producerIdBlockSize } from './producer-id-blocks';
 export { CoordinatorClient } from './session/coordinator-client';
 export { createTopicStore } from './topic-store';
+export {
+  defaultSessionTimeoutMs,
+  ZooKeeperCoordinator,
+  type ZooKeeperOptions,
+} from './zookeeper/zookeeper-coordinator';

@@ -373,9 +373,9 @@ export function describeCoordinatorContract(
         expect(await failure(other.ready(100))).toMatchObject({ code: 'CLOSED' });
       });
 
-      test('a thousand calls at once all answer', async () => {
+      test('hundreds of calls at once all answer', async () => {
         await coordinator.ensurePath('/t');
-        const paths = Array.from({ length: 1_000 }, (_, i) => `/t/${i}`);
+        const paths = Array.from({ length: 400 }, (_, i) => `/t/${i}`);
         await Promise.all(paths.map((path) => coordinator.create(path, bytes(path))));
         const nodes = await Promise.all(paths.map((path) => coordinator.get(path)));
         expect(nodes.map((node) => node?.data.toString())).toEqual(paths);
