@@ -8,6 +8,7 @@ import type { LogStore } from '@tributary/log';
 import type { Address, Transport } from '@tributary/protocol';
 import type { ControlLimits } from './control-limits';
 import type { DataPlaneFactory, PartitionStatus } from './data-plane';
+import type { DataLimits } from './replication/data-limits';
 
 export interface BrokerListener {
   readonly name: string;
@@ -35,6 +36,7 @@ export interface BrokerOptions {
   /** Recovered. Undefined only with a data plane that has no logs (tests). */
   readonly logStore?: LogStore;
   readonly limits?: Partial<ControlLimits>;
+  readonly dataLimits?: Partial<DataLimits>;
   /** Of an earlier process of this data directory: ended at start, so that its ephemerals go at once. */
   readonly previousTicket?: SessionTicket;
   /** Called with each new session; undefined after a clean stop. */

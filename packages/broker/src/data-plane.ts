@@ -4,7 +4,7 @@
  */
 import type { Clock, Logger, Random } from '@tributary/common';
 import type { LogStore } from '@tributary/log';
-import type { Handler, ServerHelloInput, Transport } from '@tributary/protocol';
+import type { Handler, Transport } from '@tributary/protocol';
 import type { MetadataCache } from './metadata/metadata-cache';
 import type { PartitionAlterer, ReplicaHost } from './seams';
 
@@ -20,8 +20,6 @@ export interface DataPlaneContext {
   readonly logStore: LogStore | undefined;
   readonly metadata: MetadataCache;
   readonly alterer: PartitionAlterer;
-  /** What this broker says of itself in the ServerHello of every stream. */
-  readonly identity: () => Pick<ServerHelloInput, 'clusterId' | 'brokerId' | 'brokerEpoch'>;
 }
 
 export interface DataPlane {

@@ -1,0 +1,123 @@
+/**
+ * Wires the parts of one broker together, all but its registration. Called by Broker once the cluster id is
+ * known.
+ */
+import {
+  createControllerElection,
+  createPartitionStateStore,
+  createProducerIdBlocks,
+  createTopicStore,
+  type BrokerRegistry,
+  type ControllerFence,
+} from '@tributary/coordination';
+import type { Acceptor, Handler } from '@tributary/protocol';
+import type { BrokerOptions } from './broker-options';
+import type { ControlLimits } from './control-limits';
+import { ControlReceiver } from './control/control-receiver';
+import { Controller } from './controller/controller';
+import { ControllerElector } from './controller/controller-elector';
+import { DecisionJournal } from './controller/decision-journal';
+import type { DataPlane, DataPlaneContext } from './data-plane';
+import { IsolationMonitor } from './isolation-monitor';
+import { MetadataCache } from './metadata/metadata-cache';
+import { createDataPlane } from './replication/data-plane-factory';
+import { adminHandlers } from './rpc/admin-handlers';
+import { ProducerIds } from './rpc/init-producer-handler';
+import { metadataHandler } from './rpc/metadata-handler';
+
+export interface BrokerParts {
+  readonly clusterId: string;
+  readonly metadata: MetadataCache;
+  readonly receiver: ControlReceiver;
+  readonly elector: ControllerElector;
+  readonly isolation: IsolationMonitor;
+  readonly dataPlane: DataPlane;
+  readonly journal: DecisionJournal;
+  readonly handlers: readonly Handler[];
+}
+
+export interface AssemblyContext {
+  readonly limits: ControlLimits;
+  readonly clusterId: string;
+  readonly registry: BrokerRegistry;
+  brokerEpoch(): number | undefined;
+}
+
+export function assembleBroker(options: BrokerOptions, context: AssemblyContext): BrokerParts {
+  const { brokerId, coordinator, clock, random, logger } = options;
+  const { clusterId, registry, limits } = context;
+  const metadata = new MetadataCache();
+  const topics = createTopicStore(coordinator, clock, logger);
+  const receiver = new ControlReceiver({
+    clock,
+    logger,
+    limits,
+    metadata,
+    acceptor: () => acceptorOf(brokerId, context),
+    host: () => dataPlane.host,
+  });
+  const makeDataPlane =
+    options.dataPlane ??
+    ((dataContext: DataPlaneContext) => createDataPlane(dataContext, options.dataLimits));
+  const dataPlane = makeDataPlane({
+    ...options,
+    clusterId,
+    logStore: options.logStore,
+    metadata,
+    alterer: receiver,
+  });
+  const journal = new DecisionJournal();
+  const sources = {
+    registry,
+    topics,
+    states: createPartitionStateStore(coordinator),
+    barrier: () => coordinator.barrier(),
+  };
+  const makeController = (fence: ControllerFence, onResigned: (why: string) => void): Controller =>
+    new Controller({ ...options, clusterId, fence, sources, limits, journal, onResigned });
+  const election = createControllerElection(coordinator, clock, random);
+  const elector = new ControllerElector({ ...options, election, limits, makeController });
+  const isolation = new IsolationMonitor(
+    clock,
+    limits.zombieGraceMs,
+    {
+      coordinatorSilentForMs: () => coordinator.silentForMs,
+      controllerSilentForMs: () => controllerSilence(receiver, elector, brokerId),
+    },
+    (isolated) => {
+      logger.warn(isolated ? 'isolated: acks 0 and 1 are refused' : 'no longer isolated');
+      dataPlane.host.setIsolated(isolated);
+    },
+  );
+  const ids = new ProducerIds(createProducerIdBlocks(coordinator, random), brokerId);
+  const handlers = [
+    ...dataPlane.handlers,
+    receiver.handler,
+    metadataHandler({ metadata, clusterId }),
+    ids.handler,
+    ...adminHandlers({ registry, topics, metadata, clock, random, limits, clusterId }),
+  ];
+  return { clusterId, metadata, receiver, elector, isolation, dataPlane, journal, handlers };
+}
+
+function controllerSilence(
+  receiver: ControlReceiver,
+  elector: ControllerElector,
+  brokerId: number,
+): number {
+  if (receiver.controllerId !== brokerId) return receiver.silentForMs;
+  return elector.controller?.majoritySilentForMs() ?? receiver.silentForMs;
+}
+
+/** A control stream needs no credit; the numbers of client streams are the data plane's. */
+function acceptorOf(brokerId: number, context: AssemblyContext): Acceptor {
+  return {
+    clusterId: context.clusterId,
+    brokerId,
+    brokerEpoch: context.brokerEpoch() ?? 0,
+    features: [],
+    creditBytes: 0,
+    maxInFlightRequests: 0,
+    maxRequestBytes: 0,
+  };
+}

@@ -1,0 +1,403 @@
+import { seededRandom, silentLogger } from '@tributary/common';
+import { EmbeddedEnsemble, type EmbeddedCoordinator } from '@tributary/coordination';
+import {
+  methods,
+  type Address,
+  type LocalReplica,
+  type MessageStream,
+  type PartitionState,
+  type StopReplica,
+  type StopResult,
+} from '@tributary/protocol';
+import { SimulatedClock, SimulatedNetwork } from '@tributary/testkit';
+import { Broker } from './broker';
+import type { DataPlane, DataPlaneContext } from './data-plane';
+import type { MetadataImage } from './metadata/metadata-image';
+import type { PartitionAlterer } from './seams';
+
+/** The data plane of a test: remembers what it was told. */
+class RecordedReplicas implements DataPlane {
+  image: MetadataImage | undefined;
+  readonly stopped: string[] = [];
+  readonly resigned: string[] = [];
+  readonly epochs: (number | undefined)[] = [];
+  isolated = false;
+  closed = false;
+
+  constructor(readonly alterer: PartitionAlterer) {}
+
+  readonly handlers = [];
+  readonly status = (): [] => [];
+  readonly host = {
+    apply: async (_changed: readonly PartitionState[], image: MetadataImage): Promise<void> => {
+      this.image = image;
+    },
+    stopReplicas: async (requests: readonly StopReplica[]): Promise<StopResult[]> =>
+      requests.map(({ topic, topicId, partition }) => {
+        this.stopped.push(`${topic}-${partition}`);
+        return { topicId, partition, dataDeleted: true, error: null };
+      }),
+    resignAll: (reason: string): void => void this.resigned.push(reason),
+    localReplicas: (): LocalReplica[] => [],
+    setBrokerEpoch: (epoch: number | undefined): void => void this.epochs.push(epoch),
+    setIsolated: (isolated: boolean): void => {
+      this.isolated = isolated;
+    },
+  };
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  kill(): void {
+    this.closed = true;
+  }
+}
+
+interface Node {
+  readonly broker: Broker;
+  readonly coordinator: EmbeddedCoordinator;
+  readonly replicas: () => RecordedReplicas;
+}
+
+const sessionTimeoutMs = 6_000;
+
+class TestCluster {
+  readonly clock = new SimulatedClock();
+  readonly random = seededRandom(7);
+  readonly network = new SimulatedNetwork({ clock: this.clock, random: this.random });
+  readonly ensemble = new EmbeddedEnsemble({ clock: this.clock, random: this.random });
+  readonly nodes = new Map<number, Node>();
+
+  async start(...brokerIds: number[]): Promise<void> {
+    for (const brokerId of brokerIds) {
+      const node = this.make(brokerId);
+      this.nodes.set(brokerId, node);
+      await this.clock.settleWithin(node.broker.start(), 10_000);
+      await this.until(() => this.ready(brokerId));
+    }
+    // One more delta may be on its way to the others.
+    await this.clock.advance(10);
+  }
+
+  node(brokerId: number): Node {
+    const node = this.nodes.get(brokerId);
+    if (!node) throw new Error(`no broker ${brokerId}`);
+    return node;
+  }
+
+  async until(condition: () => boolean, withinMs = 15_000): Promise<void> {
+    if (await this.clock.runUntil(condition, withinMs)) return;
+    const journals = [...this.nodes.values()].flatMap(({ broker }) => broker.decisions());
+    throw new Error(`not within ${withinMs} ms: ${JSON.stringify(journals, undefined, 1)}`);
+  }
+
+  get controllerId(): number | undefined {
+    return [...this.nodes.values()]
+      .map(({ broker }) => broker.status())
+      .find((status) => status.isController)?.brokerId;
+  }
+
+  ready(brokerId: number): boolean {
+    return this.node(brokerId).broker.status().notReadyReasons.length === 0;
+  }
+
+  crash(brokerId: number): void {
+    const { broker, coordinator } = this.node(brokerId);
+    this.network.crash(`host-${brokerId}`);
+    this.ensemble.abandon(coordinator);
+    broker.kill();
+    this.nodes.delete(brokerId);
+  }
+
+  /** As broker `of` shows it. */
+  partition(of: number, topic: string, partition: number): PartitionState | undefined {
+    const { image } = this.node(of).replicas();
+    const topicId = image?.topicByName(topic)?.topicId;
+    return topicId === undefined ? undefined : image?.partition(topicId, partition);
+  }
+
+  call<T>(
+    through: number,
+    make: (
+      connection: ReturnType<ReturnType<SimulatedNetwork['transport']>['connect']>,
+    ) => Promise<T>,
+  ): Promise<T> {
+    this.clients += 1;
+    const transport = this.network.transport(`client-${this.clients}`);
+    const connection = transport.connect(addressOf(through), 'client');
+    return this.clock.settleWithin(make(connection), 20_000);
+  }
+
+  createTopic(through: number, topic: string, partitions: number, replicationFactor: number) {
+    const request = { topic, partitions, replicationFactor, timeoutMs: 10_000 };
+    return this.call(through, (connection) =>
+      connection.call(methods.admin.createTopic, request, { timeoutMs: 11_000 }),
+    );
+  }
+
+  deleteTopic(through: number, topic: string) {
+    const request = { topic, timeoutMs: 10_000 };
+    return this.call(through, (connection) =>
+      connection.call(methods.admin.deleteTopic, request, { timeoutMs: 11_000 }),
+    );
+  }
+
+  private clients = 0;
+
+  private make(brokerId: number): Node {
+    let replicas: RecordedReplicas | undefined;
+    const coordinator = this.ensemble.connect({ sessionTimeoutMs });
+    const address = addressOf(brokerId);
+    const broker = new Broker({
+      brokerId,
+      listeners: [{ name: 'inside', bind: address, advertised: address }],
+      interBrokerListener: 'inside',
+      hostname: `host-${brokerId}`,
+      clock: this.clock,
+      random: this.random,
+      logger: silentLogger,
+      transport: this.network.transport(`host-${brokerId}`),
+      coordinator,
+      dataPlane: (context: DataPlaneContext) => {
+        replicas = new RecordedReplicas(context.alterer);
+        return replicas;
+      },
+    });
+    const made = (): RecordedReplicas => {
+      if (!replicas) throw new Error('not started');
+      return replicas;
+    };
+    return { broker, coordinator, replicas: made };
+  }
+}
+
+function addressOf(brokerId: number): Address {
+  return { host: `host-${brokerId}`, port: 9292 };
+}
+
+describe('three brokers, control plane only', () => {
+  it('elect a controller, which images all of them', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    expect(cluster.controllerId).toBe(1);
+    const { image } = cluster.node(3).replicas();
+    expect(image?.brokers().map(({ brokerId, eligible }) => [brokerId, eligible])).toEqual([
+      [1, true],
+      [2, true],
+      [3, true],
+    ]);
+  });
+
+  it('a topic created through any broker has leaders when the call returns', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    const created = await cluster.createTopic(2, 'orders', 6, 3);
+    expect(created).toMatchObject({ topic: 'orders', partitions: 6, replicationFactor: 3 });
+    const leaders = Array.from({ length: 6 }, (_, p) => cluster.partition(2, 'orders', p)?.leader);
+    expect([...leaders].sort()).toEqual([1, 1, 2, 2, 3, 3]);
+    await expect(cluster.createTopic(3, 'orders', 6, 3)).rejects.toMatchObject({
+      code: 'TOPIC_EXISTS',
+    });
+  });
+
+  it('a leader that crashes is replaced long before its session ends', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    await cluster.createTopic(1, 'orders', 3, 3);
+    const partition = [0, 1, 2].find((p) => cluster.partition(1, 'orders', p)?.leader === 3)!;
+    const before = cluster.clock.now();
+    cluster.crash(3);
+    await cluster.until(() => cluster.partition(2, 'orders', partition)?.leader !== 3);
+    expect(cluster.clock.now() - before).toBeLessThan(500);
+    const state = cluster.partition(2, 'orders', partition);
+    expect(state?.leaderEpoch).toBe(1);
+    expect(state?.isr).not.toContain(3);
+  });
+
+  it('a crashed controller is replaced when its session ends; its partitions then move', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    await cluster.createTopic(1, 'orders', 3, 3);
+    const partition = [0, 1, 2].find((p) => cluster.partition(2, 'orders', p)?.leader === 1)!;
+    const epoch = cluster.node(2).broker.status().controllerEpoch!;
+    const before = cluster.clock.now();
+    cluster.crash(1);
+    await cluster.until(() => (cluster.partition(2, 'orders', partition)?.leader ?? 1) !== 1);
+    expect(cluster.clock.now() - before).toBeLessThan(sessionTimeoutMs + 3_000);
+    expect(cluster.controllerId).not.toBe(1);
+    expect(cluster.node(2).broker.status().controllerEpoch).toBe(epoch + 1);
+  });
+
+  it('a topic deleted and created again is another topic, quickly', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    const first = await cluster.createTopic(1, 'orders', 2, 3);
+    const before = cluster.clock.now();
+    await cluster.deleteTopic(2, 'orders');
+    const second = await cluster.createTopic(3, 'orders', 2, 3);
+    expect(cluster.clock.now() - before).toBeLessThan(500);
+    expect(second.topicId).not.toBe(first.topicId);
+    for (const id of [1, 2, 3]) {
+      expect(cluster.node(id).replicas().stopped.sort()).toEqual(['orders-0', 'orders-1']);
+    }
+    await cluster.until(() => cluster.partition(1, 'orders', 0)?.topicId === second.topicId);
+  });
+
+  it('a deletion waits for a dead broker, which deletes when it returns', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    await cluster.createTopic(1, 'orders', 1, 3);
+    cluster.crash(3);
+    await expect(cluster.deleteTopic(1, 'orders')).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await expect(cluster.createTopic(1, 'orders', 1, 2)).rejects.toMatchObject({
+      code: 'TOPIC_EXISTS',
+    });
+    await cluster.start(3);
+    await cluster.until(() => cluster.node(3).replicas().stopped.length > 0);
+    await cluster.clock.advance(100);
+    await cluster.createTopic(1, 'orders', 1, 3);
+  });
+
+  it('an expired session ends all leaderships; the broker returns with another epoch', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    const { broker, coordinator, replicas } = cluster.node(2);
+    const epoch = broker.status().brokerEpoch!;
+    cluster.ensemble.expire(coordinator.sessionId!);
+    await cluster.until(() => (broker.status().brokerEpoch ?? epoch) > epoch);
+    expect(replicas().resigned).toHaveLength(1);
+    expect(replicas().epochs).toEqual([epoch, undefined, broker.status().brokerEpoch]);
+    const seen = () => cluster.node(1).replicas().image?.broker(2);
+    await cluster.until(() => seen()?.brokerEpoch === broker.status().brokerEpoch);
+    await cluster.until(() => seen()?.eligible === true && cluster.ready(2));
+  });
+
+  it('the session of the controller expires: a new term begins, and all follow it', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    const { controllerEpoch } = cluster.node(1).broker.status();
+    cluster.ensemble.expire(cluster.node(1).coordinator.sessionId!);
+    const followed = (id: number): boolean =>
+      (cluster.node(id).broker.status().controllerEpoch ?? 0) > controllerEpoch!;
+    await cluster.until(() => [1, 2, 3].every((id) => followed(id) && cluster.ready(id)));
+    expect(cluster.node(1).broker.status().controllerId).toBe(cluster.controllerId);
+  });
+
+  it('contact with the coordinator lost for everybody and back: nothing moves', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    await cluster.createTopic(1, 'orders', 3, 3);
+    const before = [0, 1, 2].map((p) => cluster.partition(1, 'orders', p));
+    cluster.ensemble.halt();
+    await cluster.clock.advance(3 * sessionTimeoutMs);
+    cluster.ensemble.resume();
+    await cluster.clock.advance(3 * sessionTimeoutMs);
+    expect([0, 1, 2].map((p) => cluster.partition(1, 'orders', p))).toEqual(before);
+    expect(cluster.controllerId).toBe(1);
+    await cluster.createTopic(2, 'payments', 1, 3);
+  });
+
+  it('without coordinator and controller a broker is isolated, with either it is not', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    cluster.ensemble.disconnect(cluster.node(3).coordinator);
+    await cluster.clock.advance(4_000);
+    expect(cluster.node(3).replicas().isolated).toBe(false);
+    for (const other of [1, 2]) cluster.network.partition('host-3', `host-${other}`);
+    await cluster.until(() => cluster.node(3).replicas().isolated, 12_000);
+    cluster.network.heal();
+    cluster.ensemble.reconnect(cluster.node(3).coordinator);
+    await cluster.until(() => !cluster.node(3).replicas().isolated);
+  });
+
+  it('ISR changes go to the controller and come back as a delta', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    await cluster.createTopic(1, 'orders', 1, 3);
+    const state = cluster.partition(1, 'orders', 0)!;
+    const { replicas, broker } = cluster.node(state.leader);
+    await cluster.until(() => cluster.partition(state.leader, 'orders', 0) !== undefined);
+    const other = state.isr.find((id) => id !== state.leader)!;
+    const epochs = new Map(
+      [...cluster.nodes].map(([id, node]) => [id, node.broker.status().brokerEpoch!]),
+    );
+    const isr = [state.leader, other].map((id) => ({ brokerId: id, brokerEpoch: epochs.get(id)! }));
+    const changed = await cluster.clock.settleWithin(
+      replicas().alterer.alterPartition({ ...state, isr }),
+      1_000,
+    );
+    expect(changed.isr).toEqual([state.leader, other]);
+    await cluster.until(() => cluster.partition(3, 'orders', 0)?.isr.length === 2);
+    const stale = { ...state, isr: isr.slice(0, 1) };
+    await expect(
+      cluster.clock.settleWithin(replicas().alterer.alterPartition(stale), 1_000),
+    ).rejects.toMatchObject({ code: 'INVALID_PARTITION_EPOCH' });
+    expect(broker.status().registered).toBe(true);
+  });
+
+  it('a graceful stop hands leaderships over, then leaves; the controller resigns last', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    await cluster.createTopic(1, 'orders', 3, 3);
+    const { broker } = cluster.node(1);
+    const before = cluster.clock.now();
+    await cluster.clock.settleWithin(broker.stop({ graceful: true }), 4_000);
+    cluster.nodes.delete(1);
+    expect(cluster.clock.now() - before).toBeLessThan(2_000);
+    for (const p of [0, 1, 2]) expect(cluster.partition(2, 'orders', p)?.leader).not.toBe(1);
+    await cluster.until(() => cluster.controllerId !== undefined, 1_000);
+  });
+
+  it('a controller of an older epoch, or one that means another life, is refused', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    const { brokerEpoch } = cluster.node(2).broker.status();
+    const refusal = (controllerEpoch: number, expectedBrokerEpoch: number): Promise<unknown> =>
+      cluster.call(2, async (connection) => {
+        const hello = { minVersion: 1, maxVersion: 1, brokerId: -1, senderBrokerId: 9 };
+        const stream = connection.open(methods.control.session);
+        const first = firstMessage(stream);
+        stream.send({
+          hello: { hello, controllerId: 9, expectedBrokerEpoch },
+          body: 'hello',
+          controllerEpoch,
+        });
+        return first;
+      });
+    expect(await refusal(0, brokerEpoch!)).toMatchObject({
+      error: { code: 'STALE_CONTROLLER_EPOCH' },
+    });
+    expect(await refusal(99, brokerEpoch! - 1)).toMatchObject({
+      error: { code: 'FENCED_BROKER_EPOCH' },
+    });
+  });
+
+  it('an id that is in use is refused after one session timeout, naming the host', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1);
+    const address = { host: 'host-9', port: 9292 };
+    const other = new Broker({
+      brokerId: 1,
+      listeners: [{ name: 'inside', bind: address, advertised: address }],
+      interBrokerListener: 'inside',
+      hostname: 'host-9',
+      clock: cluster.clock,
+      random: cluster.random,
+      logger: silentLogger,
+      transport: cluster.network.transport('host-9'),
+      coordinator: cluster.ensemble.connect({ sessionTimeoutMs }),
+      dataPlane: (context) => new RecordedReplicas(context.alterer),
+    });
+    await expect(cluster.clock.settleWithin(other.start(), 20_000)).rejects.toMatchObject({
+      code: 'BROKER_ID_IN_USE',
+      message: expect.stringContaining('host-1'),
+    });
+  });
+});
+
+function firstMessage(stream: MessageStream<never, unknown> | MessageStream<object, unknown>) {
+  return new Promise<unknown>((resolve, reject) => {
+    stream.handle({ onMessage: resolve, onClose: reject });
+  });
+}
