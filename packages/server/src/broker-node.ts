@@ -25,7 +25,7 @@ export interface BrokerNodeParts {
   readonly logger: Logger;
   readonly transport: Transport;
   /** Locks the data directory and recovers the logs. */
-  openLogs(): Promise<OpenLogs>;
+  openLogs(): Promise<LogStore>;
   /** A session of this broker's own. */
   connectCoordinator(): Coordinator;
   readonly previousTicket?: () => SessionTicket | undefined;
@@ -35,12 +35,6 @@ export interface BrokerNodeParts {
   readonly freeDiskBytes?: () => number;
 }
 
-export interface OpenLogs {
-  readonly store: LogStore;
-  /** Gives up the lock. */
-  close(): void;
-}
-
 /** The wait for ZooKeeper is mentioned in the log after this long. */
 const MENTION_WAIT_MS = 2000;
 
@@ -48,7 +42,7 @@ export class BrokerNode {
   readonly health = new Health();
   private phase: string | undefined = 'it has not been started';
   private http: HttpServer | undefined;
-  private logs: OpenLogs | undefined;
+  private logs: LogStore | undefined;
   private coordinator: Coordinator | undefined;
   private broker: Broker | undefined;
   private stopping: Promise<void> | undefined;
@@ -93,8 +87,15 @@ export class BrokerNode {
   async kill(): Promise<void> {
     this.phase = 'it was killed';
     this.broker?.kill();
+    await this.closeLogs();
     await this.http?.close();
-    this.logs?.close();
+  }
+
+  /** Only gives up the lock where the broker has closed them in order. */
+  private async closeLogs(): Promise<void> {
+    const { logs } = this;
+    this.logs = undefined;
+    await logs?.close({ clean: false, brokerEpoch: -1 });
   }
 
   private async startParts(): Promise<void> {
@@ -141,7 +142,7 @@ export class BrokerNode {
   }
 
   private makeBroker(
-    logs: OpenLogs,
+    logs: LogStore,
     coordinator: Coordinator,
     previousTicket: SessionTicket | undefined,
   ): Broker {
@@ -159,7 +160,7 @@ export class BrokerNode {
       logger: parts.logger,
       transport: parts.transport,
       coordinator,
-      logStore: logs.store,
+      logStore: logs,
       limits: {
         zombieGraceMs: config.zombieGraceMs,
         controlledShutdownMs: config.shutdownTimeoutMs,
@@ -182,7 +183,7 @@ export class BrokerNode {
   private async closeAll(): Promise<void> {
     await this.coordinator?.close(1000);
     await this.parts.transport.close();
-    this.logs?.close();
+    await this.closeLogs();
     await this.http?.close();
   }
 }
