@@ -1,41 +1,26 @@
 /** One log in use: append, read, roll, time lookup, limits, failing disks. */
-import { silentLogger } from '@tributary/common';
-import { decodeBatch, readBatchHeader, splitBatches } from '@tributary/record';
-import { makeBatch, SimulatedClock, SimulatedDisk } from '@tributary/testkit';
-import { Log } from './log';
+import { readBatchHeader, splitBatches } from '@tributary/record';
+import {
+  describeRecords as records,
+  makeBatch,
+  openTestLog,
+  SimulatedDisk,
+} from '@tributary/testkit';
+import type { Log } from './log';
 import type { LogOptions } from './log-options';
 
 const directory = '/data/orders-0';
-const TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAA';
 let disk: SimulatedDisk;
 
 beforeEach(() => {
   disk = new SimulatedDisk();
-  disk.makeDirectory(directory);
 });
 
-function open(options: Partial<LogOptions> = {}): Promise<Log> {
-  return Log.open(disk, directory, {
-    topic: 'orders',
-    topicId: TOPIC_ID,
-    partition: 0,
-    config: { segmentBytes: 1024, maxMessageBytes: 10_000 },
-    clock: new SimulatedClock(),
-    logger: silentLogger,
-    recover: false,
-    ...options,
-  });
-}
+const open = (options: Partial<LogOptions> = {}): Promise<Log> =>
+  openTestLog(disk, directory, options);
 
 function append(log: Log, ...values: string[]): number {
   return log.appendAsLeader(makeBatch({ values }), { leaderEpoch: 0 }).baseOffset;
-}
-
-/** "offset:value" of all records in these bytes. */
-function records(bytes: Buffer): string[] {
-  return splitBatches(bytes).flatMap((batch) =>
-    decodeBatch(batch).map((record) => `${record.offset}:${record.value?.toString()}`),
-  );
 }
 
 const logFiles = (): string[] => disk.list(directory).filter((name) => name.endsWith('.log'));

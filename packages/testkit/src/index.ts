@@ -1,4 +1,5 @@
 export * from './batches';
+export * from './log-fixture';
 export * from './simulation/simulated-clock';
 export * from './history/check-history';
 export * from './history/history';
@@ -20,3 +21,4 @@ export * from './zookeeper/zookeeper-harness';
 export * from './fakes/fetch-cluster';
 export type { FetchedLog } from './fakes/fetched-log';
 export { DevCluster, type DevClusterOptions } from '@tributary/cli';
+export * from './contracts/cluster-nouns-contract';

@@ -58,8 +58,8 @@ export class SimulatedContent {
     for (let at = shorter; at < size;) {
       const end = Math.min(size, (Math.floor(at / SECTOR_BYTES) + 1) * SECTOR_BYTES);
       const fate = random.next();
-      if (fate < 0.45) this.bytes.copy(left, at, at, Math.min(end, this.length));
-      else if (fate < 0.9) this.durable.copy(left, at, at, Math.min(end, this.durable.length));
+      if (fate < 0.45) left.set(this.bytes.subarray(at, Math.min(end, this.length)), at);
+      else if (fate < 0.9) left.set(this.durable.subarray(at, end), at);
       at = end;
     }
     this.bytes = left;

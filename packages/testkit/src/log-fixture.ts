@@ -1,0 +1,45 @@
+/** One log on a given disk, with everything that a test does not care about filled in. */
+import { silentLogger } from '@tributary/common';
+import { Log, type Disk, type LogOptions } from '@tributary/log';
+import { decodeBatch, splitBatches } from '@tributary/record';
+import { SimulatedClock } from './simulation/simulated-clock';
+
+export const TEST_TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAA';
+
+/** `directory` is made when it does not exist. Segments of 1 KiB, so that a few records roll. */
+export function openTestLog(
+  disk: Disk,
+  directory: string,
+  options: Partial<LogOptions> = {},
+): Promise<Log> {
+  disk.makeDirectory(directory);
+  return Log.open(disk, directory, {
+    topic: 'orders',
+    topicId: TEST_TOPIC_ID,
+    partition: 0,
+    config: { segmentBytes: 1024, maxMessageBytes: 10_000 },
+    clock: new SimulatedClock(),
+    logger: silentLogger,
+    recover: false,
+    ...options,
+  });
+}
+
+/** "offset:value" of all records in these bytes. */
+export function describeRecords(batches: Buffer): string[] {
+  return splitBatches(batches).flatMap((batch) =>
+    decodeBatch(batch).map((record) => `${record.offset}:${record.value?.toString()}`),
+  );
+}
+
+/** All batches of a log, as they lie there. */
+export function readWholeLog(log: Log): Buffer {
+  const parts: Buffer[] = [];
+  for (let offset = log.logStartOffset; offset < log.logEndOffset;) {
+    const part = log.read(offset, 2 ** 30, Infinity);
+    if (part.length === 0) break;
+    parts.push(part);
+    offset = (decodeBatch(splitBatches(part).at(-1) as Buffer).at(-1)?.offset ?? offset) + 1;
+  }
+  return Buffer.concat(parts);
+}
