@@ -5,7 +5,7 @@
  * Invariant: a lost reply is read back; `won` is answered only when the node carries this very attempt.
  */
 import { backoffMs, hasCode, sleep, type Clock, type Random } from '@tributary/common';
-import type { Coordinator, Watch } from './coordinator';
+import type { Coordinator, MultiOperation, Watch } from './coordinator';
 import {
   decodeController,
   decodeControllerEpoch,
@@ -48,29 +48,18 @@ class CoordinatedElection implements ControllerElection {
     const claim = this.random.bytes(12).toString('hex');
     for (let attempt = 0; ; attempt += 1) {
       const view = await this.view();
-      if (view.controller) return this.outcome(view, view.controller, brokerId, claim);
-      const node = { brokerId, controllerEpoch: view.epoch + 1, claim };
+      const standing = this.standing(view, brokerId, claim);
+      if (standing === 'ours') return won(view.epoch, view.epochVersion);
+      if (standing === 'another') {
+        return { won: false, current: view.controller && publicView(view.controller) };
+      }
       try {
-        const results = await this.coordinator.multi([
-          {
-            type: 'create',
-            path: paths.controller,
-            data: encodeController(node, this.clock.wallTime()),
-            ephemeral: true,
-          },
-          {
-            type: 'set',
-            path: paths.controllerEpoch,
-            data: encodeControllerEpoch(node.controllerEpoch),
-            version: view.epochVersion,
-          },
-        ]);
-        const epochVersion = results[1]?.stat?.version ?? view.epochVersion + 1;
-        return { won: true, fence: { controllerEpoch: node.controllerEpoch, epochVersion } };
+        await this.coordinator.multi(this.election(view, { brokerId, claim }));
+        return won(view.epoch + 1, view.epochVersion + 1);
       } catch (error) {
         // Another one was faster, or nobody knows: look again.
-        const ambiguous = hasCode(error, 'COORDINATOR_UNAVAILABLE', 'SESSION_EXPIRED');
-        if (!ambiguous && !hasCode(error, 'NODE_EXISTS', 'BAD_VERSION')) throw error;
+        const known = ['NODE_EXISTS', 'BAD_VERSION', 'NO_NODE', 'SESSION_EXPIRED'] as const;
+        if (!hasCode(error, 'COORDINATOR_UNAVAILABLE', ...known)) throw error;
         await sleep(this.clock, backoffMs(attempt, this.random, { baseMs: 10, maxMs: 200 }));
         await this.coordinator.barrier();
       }
@@ -109,21 +98,40 @@ class CoordinatedElection implements ControllerElection {
     );
   }
 
-  /** There is a controller: is it this very attempt of ours, in the session that we have now? */
-  private outcome(
+  /** Who stands there: this very attempt, a former one of this broker in this session, another broker, nobody. */
+  private standing(
     view: ElectionView,
-    controller: ControllerNode,
     brokerId: number,
     claim: string,
-  ): ElectionResult {
-    const ours =
-      controller.claim === claim &&
-      controller.brokerId === brokerId &&
-      controller.controllerEpoch === view.epoch &&
-      view.ownedBySession === this.coordinator.sessionId;
-    if (!ours) return { won: false, current: publicView(controller) };
-    const { epoch, epochVersion } = view;
-    return { won: true, fence: { controllerEpoch: epoch, epochVersion } };
+  ): 'ours' | 'leftover' | 'another' | 'nobody' {
+    const { controller, ownedBySession, epoch } = view;
+    if (!controller) return 'nobody';
+    const thisSession = ownedBySession === this.coordinator.sessionId;
+    if (!thisSession || controller.brokerId !== brokerId) return 'another';
+    return controller.claim === claim && controller.controllerEpoch === epoch ? 'ours' : 'leftover';
+  }
+
+  private election(
+    view: ElectionView,
+    attempt: { readonly brokerId: number; readonly claim: string },
+  ): MultiOperation[] {
+    const node = { ...attempt, controllerEpoch: view.epoch + 1 };
+    const path = paths.controller;
+    const data = encodeController(node, this.clock.wallTime());
+    const operations: MultiOperation[] = [
+      { type: 'create', path, data, ephemeral: true },
+      {
+        type: 'set',
+        path: paths.controllerEpoch,
+        data: encodeControllerEpoch(node.controllerEpoch),
+        version: view.epochVersion,
+      },
+    ];
+    // Won by an attempt of ours that never heard of it: that reign is replaced, so that no epoch is used twice.
+    if (view.controller) {
+      operations.unshift({ type: 'remove', path, version: view.controllerVersion });
+    }
+    return operations;
   }
 
   private async view(): Promise<ElectionView> {
@@ -156,6 +164,10 @@ class CoordinatedElection implements ControllerElection {
       if (!hasCode(error, 'NODE_EXISTS')) throw error;
     }
   }
+}
+
+function won(controllerEpoch: number, epochVersion: number): ElectionResult {
+  return { won: true, fence: { controllerEpoch, epochVersion } };
 }
 
 function publicView({ brokerId, controllerEpoch }: ControllerNode): CurrentController {

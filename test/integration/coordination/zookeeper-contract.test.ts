@@ -1,12 +1,13 @@
 import {
   CoordinatedGroupsHarness,
+  describeClusterNounsContract,
   describeCoordinatorContract,
   describeGroupStoreContract,
   TestEnsemble,
 } from '@tributary/testkit';
 
 /**
- * The contracts of Coordinator and GroupStore on a real ZooKeeper node.
+ * The contracts of Coordinator, nouns (the fences among them) and GroupStore on a real ZooKeeper node.
  */
 let ensemble: TestEnsemble;
 beforeAll(async () => {
@@ -15,6 +16,7 @@ beforeAll(async () => {
 afterAll(() => ensemble.stop());
 
 describeCoordinatorContract('ZooKeeper', () => Promise.resolve(ensemble.harness()));
+describeClusterNounsContract('ZooKeeper', () => Promise.resolve(ensemble.harness()));
 describeGroupStoreContract('ZooKeeper', () =>
   Promise.resolve(new CoordinatedGroupsHarness(ensemble.harness())),
 );

@@ -4,11 +4,11 @@
 import { seededRandom } from '@tributary/common';
 import { EmbeddedEnsemble, type EmbeddedCoordinator } from '@tributary/coordination';
 import { SimulatedClock } from '../simulation/simulated-clock';
-import type { CoordinatorHarness } from './coordinator-contract';
+import type { ClusterNounsHarness } from './cluster-nouns-contract';
 
 const PATIENCE_MS = 60_000;
 
-export class EmbeddedHarness implements CoordinatorHarness {
+export class EmbeddedHarness implements ClusterNounsHarness {
   readonly clock = new SimulatedClock();
   readonly random = seededRandom(1);
   readonly ensemble = new EmbeddedEnsemble({ clock: this.clock, random: this.random });
@@ -25,6 +25,10 @@ export class EmbeddedHarness implements CoordinatorHarness {
     if (!(await this.clock.runUntil(condition, PATIENCE_MS))) {
       throw new Error(`did not come true within ${PATIENCE_MS} simulated ms`);
     }
+  }
+
+  settle<T>(work: Promise<T>): Promise<T> {
+    return this.clock.settleWithin(work, PATIENCE_MS);
   }
 
   async close(): Promise<void> {

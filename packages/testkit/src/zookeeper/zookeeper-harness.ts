@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { locateZooKeeper, ZooKeeperEnsemble } from '@tributary/cli';
 import { silentLogger, systemClock, systemRandom } from '@tributary/common';
 import { ZooKeeperCoordinator, type ZooKeeperOptions } from '@tributary/coordination';
-import type { CoordinatorHarness } from '../contracts/coordinator-contract';
+import type { ClusterNounsHarness } from '../contracts/cluster-nouns-contract';
 
 const POLL_MS = 5;
 const PATIENCE_MS = 20_000;
@@ -60,7 +60,8 @@ export type ConnectOverrides = Partial<ZooKeeperOptions> & {
   readonly servers?: string;
 };
 
-export class ZooKeeperHarness implements CoordinatorHarness {
+export class ZooKeeperHarness implements ClusterNounsHarness {
+  readonly clock = systemClock;
   private readonly clients: ZooKeeperCoordinator[] = [];
 
   constructor(
@@ -94,6 +95,10 @@ export class ZooKeeperHarness implements CoordinatorHarness {
       if (performance.now() > deadline) throw new Error(`not so within ${PATIENCE_MS} ms`);
       await pause(POLL_MS);
     }
+  }
+
+  settle<T>(work: Promise<T>): Promise<T> {
+    return work;
   }
 
   async close(): Promise<void> {
