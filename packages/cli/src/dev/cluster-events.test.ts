@@ -14,6 +14,13 @@ test('one readable line for each line of the log', () => {
   expect(describeLogLine('not a log line')).toBeUndefined();
 });
 
+test('a decision of the controller reads as a sentence', () => {
+  const decision = { who: 'orders-0', what: 'leader 2, ISR 2,3', why: 'leader 1 failed' };
+  expect(line('info', 'controller decision', { ...decision, controllerEpoch: 4 })).toBe(
+    'broker 2: as controller: orders-0: leader 2, ISR 2,3 (leader 1 failed)',
+  );
+});
+
 test('a very long line is cut', () => {
   expect(line('info', 'm'.repeat(1000))).toHaveLength(243);
 });

@@ -2,10 +2,20 @@
  * Log lines and ends of processes as single lines for the person at the terminal of `trib dev up`. Pure.
  */
 import type { ChildExit } from './child-process';
-import { parseLogLine } from './log-file';
+import { parseLogLine, type LogEntry } from './log-file';
 
 /** Fields that say nothing to that person. */
-const HIDDEN_FIELDS = new Set(['broker', 'pid', 'version', 'stack', 'brokerEpoch', 'topicId']);
+const HIDDEN_FIELDS = new Set([
+  'broker',
+  'brokerId',
+  'brokerEpoch',
+  'clusterId',
+  'pid',
+  'sessionId',
+  'stack',
+  'topicId',
+  'version',
+]);
 const MAX_LINE_LENGTH = 240;
 
 /** undefined: not worth a line. */
@@ -15,11 +25,23 @@ export function describeLogLine(line: string): string | undefined {
   const broker = entry.fields['broker'];
   const who = typeof broker === 'number' ? `broker ${broker}: ` : '';
   const mark = entry.level === 'info' ? '' : `${entry.level.toUpperCase()} `;
-  const fields = Object.entries(entry.fields)
+  const text = `${mark}${who}${describeDecision(entry) ?? describeFields(entry)}`;
+  return text.length > MAX_LINE_LENGTH ? `${text.slice(0, MAX_LINE_LENGTH)}...` : text;
+}
+
+/** The controller's journal: about whom, what, and why. */
+function describeDecision({ message, fields }: LogEntry): string | undefined {
+  if (message !== 'controller decision') return undefined;
+  const { who, what, why } = fields;
+  if (![who, what, why].every((part) => typeof part === 'string')) return undefined;
+  return `as controller: ${who as string}: ${what as string} (${why as string})`;
+}
+
+function describeFields({ message, fields }: LogEntry): string {
+  const pairs = Object.entries(fields)
     .filter(([name]) => !HIDDEN_FIELDS.has(name))
     .map(([name, value]) => `${name}=${describeValue(value)}`);
-  const text = [`${mark}${who}${entry.message}`, ...fields].join(' ');
-  return text.length > MAX_LINE_LENGTH ? `${text.slice(0, MAX_LINE_LENGTH)}...` : text;
+  return [message, ...pairs].join(' ');
 }
 
 export function describeDeath(who: string, exit: ChildExit, complaint: string | undefined): string {
