@@ -4,6 +4,7 @@
  */
 import {
   createControllerElection,
+  createGroupStore,
   createPartitionStateStore,
   createProducerIdBlocks,
   createTopicStore,
@@ -18,6 +19,7 @@ import { Controller } from './controller/controller';
 import { ControllerElector } from './controller/controller-elector';
 import { DecisionJournal } from './controller/decision-journal';
 import type { DataPlane, DataPlaneContext } from './data-plane';
+import { groupHandlers } from './group';
 import { IsolationMonitor } from './isolation-monitor';
 import { MetadataCache } from './metadata/metadata-cache';
 import { createDataPlane } from './replication/data-plane-factory';
@@ -47,13 +49,14 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   const { brokerId, coordinator, clock, random, logger } = options;
   const { clusterId, registry, limits } = context;
   const metadata = new MetadataCache();
+  const acceptor = (): Acceptor => acceptorOf(brokerId, context);
   const topics = createTopicStore(coordinator, clock, logger);
   const receiver = new ControlReceiver({
     clock,
     logger,
     limits,
     metadata,
-    acceptor: () => acceptorOf(brokerId, context),
+    acceptor,
     host: () => dataPlane.host,
   });
   const makeDataPlane =
@@ -89,12 +92,14 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
       dataPlane.host.setIsolated(isolated);
     },
   );
+  const groupStore = createGroupStore(coordinator, clock, random, logger);
   const ids = new ProducerIds(createProducerIdBlocks(coordinator, random), brokerId);
   const handlers = [
     ...dataPlane.handlers,
     receiver.handler,
     metadataHandler({ metadata, clusterId }),
     ids.handler,
+    ...groupHandlers({ groupStore, clock, logger, acceptor }),
     ...adminHandlers({ registry, topics, metadata, clock, random, limits, clusterId }),
   ];
   return { clusterId, metadata, receiver, elector, isolation, dataPlane, journal, handlers };
@@ -109,7 +114,7 @@ function controllerSilence(
   return elector.controller?.majoritySilentForMs() ?? receiver.silentForMs;
 }
 
-/** A control stream needs no credit; the numbers of client streams are the data plane's. */
+/** Control and group streams need no credit; the numbers of client streams are the data plane's. */
 function acceptorOf(brokerId: number, context: AssemblyContext): Acceptor {
   return {
     clusterId: context.clusterId,

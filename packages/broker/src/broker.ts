@@ -41,6 +41,16 @@ export class Broker {
 
   /** Resolves once registered. Rejects with ADDRESS_IN_USE, CLUSTER_MISMATCH, BROKER_ID_IN_USE, COORDINATOR_UNAVAILABLE. */
   async start(): Promise<void> {
+    try {
+      await this.startParts();
+    } catch (thrown) {
+      // Nothing of it may go on: the caller closes coordinator and logs, which are its own.
+      if (!this.stopping) this.kill();
+      throw thrown;
+    }
+  }
+
+  private async startParts(): Promise<void> {
     const { coordinator, random, previousTicket } = this.options;
     await coordinator.ready(this.limits.coordinatorReadyMs);
     const clusterId = await createClusterIdentity(coordinator, random).getOrCreate();

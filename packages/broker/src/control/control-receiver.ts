@@ -48,6 +48,7 @@ export class ControlReceiver implements PartitionAlterer {
   private lastHeardAt: number | undefined;
   private timer: Timer | undefined;
   private heartbeats = 0;
+  private wasReady = false;
   private isClosed = false;
 
   constructor(private readonly options: ControlReceiverOptions) {
@@ -61,6 +62,11 @@ export class ControlReceiver implements PartitionAlterer {
   /** An image of the newest stream is in force. */
   get ready(): boolean {
     return this.current?.session.ready ?? false;
+  }
+
+  /** An image came in this registration, be its stream up or not. */
+  get imaged(): boolean {
+    return this.ready || this.wasReady;
   }
 
   /** Of the controller whose stream is up. */
@@ -86,6 +92,7 @@ export class ControlReceiver implements PartitionAlterer {
   dropStream(why: string): void {
     const { current } = this;
     this.forget(why);
+    this.wasReady = false;
     current?.stream.cut(new TributaryError('FENCED_BROKER_EPOCH', why));
   }
 
@@ -194,6 +201,7 @@ export class ControlReceiver implements PartitionAlterer {
     const { current } = this;
     if (!current) return;
     this.lastHeardAt = current.session.lastHeardAt;
+    this.wasReady ||= current.session.ready;
     this.current = undefined;
     current.session.end(why);
   }

@@ -1,0 +1,245 @@
+import { seededRandom, silentLogger } from '@tributary/common';
+import { EmbeddedEnsemble, type EmbeddedCoordinator } from '@tributary/coordination';
+import { LogDirectory } from '@tributary/log';
+import { methods, type Connection } from '@tributary/protocol';
+import { SimulatedClock, SimulatedDisk, SimulatedNetwork } from '@tributary/testkit';
+import { Broker } from './broker';
+
+interface Node {
+  readonly broker: Broker;
+  readonly coordinator: EmbeddedCoordinator;
+}
+
+/** Whole brokers, logs and replication included, in a simulated world. */
+class World {
+  readonly clock = new SimulatedClock();
+  readonly random = seededRandom(11);
+  readonly network = new SimulatedNetwork({ clock: this.clock, random: this.random });
+  readonly ensemble = new EmbeddedEnsemble({ clock: this.clock, random: this.random });
+  readonly disks = new Map<number, SimulatedDisk>();
+  readonly nodes = new Map<number, Node>();
+  private readonly client = this.network.transport('client');
+
+  async start(...brokerIds: number[]): Promise<void> {
+    const starts = brokerIds.map((brokerId) => this.startOne(brokerId));
+    await this.clock.settleWithin(Promise.all(starts), 20_000);
+    await this.until(() => brokerIds.every((id) => this.ready(id)));
+  }
+
+  ready(brokerId: number): boolean {
+    return this.nodes.get(brokerId)?.broker.status().notReadyReasons.length === 0;
+  }
+
+  async until(condition: () => boolean, withinMs = 20_000): Promise<void> {
+    if (await this.clock.runUntil(condition, withinMs)) return;
+    throw new Error(`not within ${withinMs} ms`);
+  }
+
+  crash(brokerId: number): void {
+    const node = this.nodes.get(brokerId)!;
+    this.network.crash(`host-${brokerId}`);
+    this.ensemble.abandon(node.coordinator);
+    this.disks.get(brokerId)!.crash({ loseUnsynced: false, random: this.random });
+    node.broker.kill();
+    this.nodes.delete(brokerId);
+  }
+
+  call<T>(brokerId: number, make: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = this.client.connect({ host: `host-${brokerId}`, port: 9292 }, 'client');
+    return this.clock.settleWithin(make(connection), 20_000);
+  }
+
+  async createTopic(topic: string, partitions: number): Promise<string> {
+    const request = { topic, partitions, replicationFactor: 3, timeoutMs: 5_000 };
+    const through = [...this.nodes.keys()][0]!;
+    const created = await this.call(through, (connection) =>
+      connection.call(methods.admin.createTopic, request, { timeoutMs: 6_000 }),
+    );
+    return created.topicId;
+  }
+
+  leaders(): Map<number, number[]> {
+    const leaders = new Map<number, number[]>();
+    for (const [brokerId, { broker }] of this.nodes) {
+      for (const { partition, role } of broker.status().partitions) {
+        if (role === 'leader')
+          leaders.set(partition, [...(leaders.get(partition) ?? []), brokerId]);
+      }
+    }
+    return leaders;
+  }
+
+  /** To whoever leads; answers the offset. */
+  async produce(topicId: string, partition: number, value: string): Promise<number> {
+    await this.until(() => this.leaders().get(partition)?.length === 1);
+    const leader = this.leaders().get(partition)![0]!;
+    const response = await this.call(leader, (connection) =>
+      connection.call(
+        methods.broker.produceOnce,
+        {
+          correlationId: 1,
+          timeoutMs: 10_000,
+          acks: -1,
+          partitions: [
+            {
+              topic: 'orders',
+              topicId,
+              partition,
+              leaderEpoch: -1,
+              records: { records: [{ value: Buffer.from(value) }] },
+              payload: 'records',
+            },
+          ],
+        },
+        { timeoutMs: 12_000 },
+      ),
+    );
+    const [result] = response.results;
+    if (result?.error) throw new Error(`${result.error.code}: ${result.error.message}`);
+    return result!.baseOffset;
+  }
+
+  async fetch(topicId: string, partition: number): Promise<string[]> {
+    await this.until(() => this.leaders().get(partition)?.length === 1);
+    const leader = this.leaders().get(partition)![0]!;
+    const asked = { topic: 'orders', topicId, partition, leaderEpoch: -1, offset: 0 };
+    const response = await this.call(leader, (connection) =>
+      connection.call(
+        methods.broker.fetchOnce,
+        {
+          correlationId: 1,
+          maxWaitMs: 500,
+          minBytes: 1,
+          maxBytes: 100_000,
+          structured: true,
+          partitions: [{ ...asked, maxBytes: 100_000 }],
+        },
+        { timeoutMs: 2_000 },
+      ),
+    );
+    const [result] = response.results;
+    if (result?.error) throw new Error(`${result.error.code}: ${result.error.message}`);
+    return result!.records.map(({ value }) => Buffer.from(value ?? '').toString());
+  }
+
+  private async startOne(brokerId: number): Promise<void> {
+    const { clock, random } = this;
+    const disk = this.disks.get(brokerId) ?? new SimulatedDisk();
+    this.disks.set(brokerId, disk);
+    const logStore = await LogDirectory.open({
+      disk: disk.mount(),
+      directory: '/data',
+      brokerId,
+      clock,
+      logger: silentLogger,
+      configFor: () => ({ segmentBytes: 1_000_000, maxMessageBytes: 100_000 }),
+    });
+    const coordinator = this.ensemble.connect({ sessionTimeoutMs: 6_000 });
+    const address = { host: `host-${brokerId}`, port: 9292 };
+    const broker = new Broker({
+      brokerId,
+      listeners: [{ name: 'inside', bind: address, advertised: address }],
+      interBrokerListener: 'inside',
+      hostname: `host-${brokerId}`,
+      clock,
+      random,
+      logger: silentLogger,
+      transport: this.network.transport(`host-${brokerId}`),
+      coordinator,
+      logStore,
+    });
+    this.nodes.set(brokerId, { broker, coordinator });
+    await broker.start();
+  }
+}
+
+describe('whole brokers in a simulated world', () => {
+  it('what is acknowledged survives the crash of its leader, and the crashed one returns', async () => {
+    const world = new World();
+    await world.start(1, 2, 3);
+    const topicId = await world.createTopic('orders', 3);
+    for (const partition of [0, 1, 2]) {
+      expect(await world.produce(topicId, partition, `first ${partition}`)).toBe(0);
+    }
+    const victim = world.leaders().get(1)![0]!;
+    world.crash(victim);
+    await world.until(() => (world.leaders().get(1)?.length ?? 0) === 1);
+    expect(await world.produce(topicId, 1, 'second 1')).toBe(1);
+    expect(await world.fetch(topicId, 1)).toEqual(['first 1', 'second 1']);
+    await world.start(victim);
+    await world.until(() =>
+      [...world.nodes.values()].every(({ broker }) =>
+        broker.status().partitions.every((p) => p.partition !== 1 || p.highWatermark === 2),
+      ),
+    );
+    const survivors = [1, 2, 3].filter((id) => id !== victim);
+    await world.clock.advance(2_000);
+    for (const id of survivors) world.crash(id);
+    await world.until(() => [0, 1, 2].every((p) => world.leaders().get(p)?.[0] === victim));
+    expect(await world.fetch(topicId, 1)).toEqual(['first 1', 'second 1']);
+  });
+
+  it('all killed at once and started again: leaders return, nothing is lost', async () => {
+    const world = new World();
+    await world.start(1, 2, 3);
+    const topicId = await world.createTopic('orders', 2);
+    for (const value of ['a', 'b', 'c']) await world.produce(topicId, 0, value);
+    for (const id of [1, 2, 3]) world.crash(id);
+    await world.start(1, 2, 3);
+    expect(await world.fetch(topicId, 0)).toEqual(['a', 'b', 'c']);
+    expect(await world.produce(topicId, 0, 'd')).toBe(3);
+  });
+
+  it('a session that expires: its leaderships end, and come back to somebody', async () => {
+    const world = new World();
+    await world.start(1, 2, 3);
+    const topicId = await world.createTopic('orders', 3);
+    for (const id of [1, 2, 3]) {
+      const { coordinator, broker } = world.nodes.get(id)!;
+      const epoch = broker.status().brokerEpoch;
+      world.ensemble.expire(coordinator.sessionId!);
+      await world.until(() => broker.status().brokerEpoch !== epoch && world.ready(id));
+      for (const partition of [0, 1, 2]) await world.produce(topicId, partition, `after ${id}`);
+    }
+    for (const partition of [0, 1, 2]) {
+      expect(await world.fetch(topicId, partition)).toEqual(['after 1', 'after 2', 'after 3']);
+    }
+  });
+
+  it('a topic deleted and created again holds nothing of the old one', async () => {
+    const world = new World();
+    await world.start(1, 2, 3);
+    const first = await world.createTopic('orders', 1);
+    await world.produce(first, 0, 'old');
+    await world.call(1, (connection) =>
+      connection.call(
+        methods.admin.deleteTopic,
+        { topic: 'orders', timeoutMs: 5_000 },
+        { timeoutMs: 6_000 },
+      ),
+    );
+    const second = await world.createTopic('orders', 1);
+    await world.produce(second, 0, 'new');
+    expect(await world.fetch(second, 0)).toEqual(['new']);
+    await expect(world.produce(first, 0, 'stale')).rejects.toThrow(
+      /TOPIC_ID_MISMATCH|UNKNOWN_TOPIC/,
+    );
+  });
+
+  it('a graceful stop: writes go on, and the stopped broker returns', async () => {
+    const world = new World();
+    await world.start(1, 2, 3);
+    const topicId = await world.createTopic('orders', 3);
+    for (const partition of [0, 1, 2]) await world.produce(topicId, partition, 'before');
+    const { broker } = world.nodes.get(2)!;
+    const before = world.clock.now();
+    await world.clock.settleWithin(broker.stop({ graceful: true }), 4_000);
+    expect(world.clock.now() - before).toBeLessThan(3_000);
+    world.nodes.delete(2);
+    for (const partition of [0, 1, 2]) await world.produce(topicId, partition, 'while');
+    await world.start(2);
+    for (const partition of [0, 1, 2]) {
+      expect(await world.fetch(topicId, partition)).toEqual(['before', 'while']);
+    }
+  });
+});
