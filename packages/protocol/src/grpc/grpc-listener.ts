@@ -9,7 +9,7 @@ import {
   type ServerDuplexStream,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
-import { cancelled, systemClock, TributaryError, type Logger } from '@tributary/common';
+import { cancelled, systemClock, TributaryError, type Logger, type Timer } from '@tributary/common';
 import type {
   Address,
   BidiHandler,
@@ -87,18 +87,25 @@ export class GrpcListener implements Listener {
   private shutDown(graceMs: number): Promise<void> {
     this.health.stopServing();
     return new Promise((resolve) => {
-      const grace = systemClock.setTimer(graceMs, () => {
-        const gone = new TributaryError('UNAVAILABLE', 'the listener was closed');
-        for (const stream of [...this.streams]) stream.cut(gone);
-        farewell = systemClock.setTimer(farewellMs, () => this.server.forceShutdown());
-      });
-      let farewell: { cancel(): void } | undefined;
-      this.server.tryShutdown(() => {
-        grace.cancel();
-        farewell?.cancel();
+      const timers: Timer[] = [];
+      const later = (delayMs: number, run: () => void): void => {
+        timers.push(systemClock.setTimer(delayMs, run));
+      };
+      const finish = (): void => {
+        for (const timer of timers) timer.cancel();
         this.context.onClosed(this);
         resolve();
+      };
+      later(graceMs, () => {
+        const gone = new TributaryError('UNAVAILABLE', 'the listener was closed');
+        for (const stream of [...this.streams]) stream.cut(gone);
+        later(farewellMs, () => {
+          this.server.forceShutdown();
+          // grpc-js reports the end once all sockets are gone; do not depend on it.
+          later(farewellMs, finish);
+        });
       });
+      this.server.tryShutdown(finish);
     });
   }
 

@@ -72,7 +72,8 @@ export class WireWriter {
 
 export function varintSize(value: number): number {
   if (value < 0) return 10;
-  let size = 1;
-  for (let limit = 128; value >= limit && size < 8; limit *= 128) size += 1;
+  if (value < 128) return 1;
+  let size = 2;
+  for (let limit = 16_384; value >= limit && size < 8; limit *= 128) size += 1;
   return size;
 }
