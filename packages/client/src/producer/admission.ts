@@ -118,6 +118,7 @@ export class Admission {
     if (!this.budget.tryTake(send.bytes)) await this.waitForRoom(send.bytes, deadline);
     try {
       const view = metadata.cached(send.topic) ?? (await metadata.topic(send.topic, deadline));
+      deadline.check('waiting for room in the buffer of the producer');
       // Withdrawn or ended while it waited: the room goes back.
       if (send.stage === 'waiting') return this.enter(view, send);
     } catch (thrown) {

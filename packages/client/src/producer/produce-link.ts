@@ -52,6 +52,7 @@ export class ProduceLink {
   private nextCorrelationId = 1;
   private timer: Timer | undefined;
   private failure: TributaryError | undefined;
+  private readonly overCallbacks: (() => void)[] = [];
 
   constructor(
     private readonly clock: Clock,
@@ -67,7 +68,10 @@ export class ProduceLink {
         this.writable = true;
         this.flush();
       },
-      onClose: (error) => this.fail(error ?? streamEnded(settings.brokerId)),
+      onClose: (error) => {
+        this.fail(error ?? streamEnded(settings.brokerId));
+        for (const resolve of this.overCallbacks.splice(0)) resolve();
+      },
     });
     const { clientId, brokerId } = settings;
     this.stream.send({ body: 'hello', hello: clientHello({ clientId, brokerId }) });
@@ -91,10 +95,19 @@ export class ProduceLink {
     });
   }
 
-  /** Orderly; what is unanswered is lost. */
-  close(): void {
-    this.stream.end();
-    this.fail(new TributaryError('CLOSED', 'the producer closed the stream'));
+  /** What is unanswered is lost; with nothing of it the stream ends orderly. Resolves when it is over. */
+  close(): Promise<void> {
+    const over = new Promise<void>((resolve) => this.overCallbacks.push(resolve));
+    const error = new TributaryError('CLOSED', 'the producer closed the stream');
+    const idle = this.queue.length === 0 && this.unanswered.size === 0;
+    if (!idle || !this.hello) this.fail(error);
+    else if (!this.failure) {
+      this.failure = error;
+      this.timer?.cancel();
+      this.stream.end();
+      this.onClosed();
+    }
+    return this.stream.closed ? Promise.resolve() : over;
   }
 
   private receive(message: ProduceDown): void {

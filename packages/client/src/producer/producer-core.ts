@@ -100,11 +100,13 @@ export class ProducerCore implements SenderHost {
     await Promise.all([...this.senders.values()].flatMap((sender) => sender.flush()));
   }
 
-  end(error: TributaryError): void {
+  /** Everything that is left fails. Resolves when the streams are over. */
+  async end(error: TributaryError): Promise<void> {
     for (const sender of this.senders.values()) sender.end(error);
-    for (const { link } of this.links.values()) link.close();
     this.senders.clear();
+    const links = [...this.links.values()];
     this.links.clear();
+    await Promise.all(links.map(({ link }) => link.close()));
   }
 
   private batchSettings(view: TopicView): BatchSettings {
@@ -126,7 +128,7 @@ export class ProducerCore implements SenderHost {
     const address = `${broker.address.host}:${broker.address.port}`;
     const known = this.links.get(brokerId);
     if (known && !known.link.closed && known.address === address) return known.link;
-    known?.link.close();
+    void known?.link.close();
     const { clock, clientId, connections, requestTimeoutMs } = this.context;
     const settings = {
       clientId,

@@ -26,6 +26,9 @@ import type { Delivery } from './record-batch';
 import { SendBudget } from './send-budget';
 import { onceOnly, SendWatch, type SendOptions } from './send-watch';
 
+/** How long a broker may take to end its side of an idle stream. */
+const STREAM_END_MS = 500;
+
 export class Producer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable {
   private readonly config: ProducerConfig<K, V>;
   private readonly core: ProducerCore;
@@ -159,7 +162,9 @@ export class Producer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable
       // What did not get through in time is told to its senders below.
     }
     this.admission.end(closedError());
-    this.core.end(closedError());
+    const ended = this.core.end(closedError());
+    const patience = Deadline.after(this.context.clock, STREAM_END_MS);
+    await patience.race(ended, 'ending the streams').catch(() => undefined); // the connections go anyway
   }
 }
 

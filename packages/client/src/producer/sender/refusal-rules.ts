@@ -4,7 +4,7 @@
  */
 import type { ErrorCode, TributaryError } from '@tributary/common';
 import type { SenderDraft } from './sender-draft';
-import { MAX_RENEWALS, MAX_RESOLVE_ATTEMPTS, type BatchState } from './sender-state';
+import { MAX_RENEWALS, MAX_STREAM_ATTEMPTS, type BatchState } from './sender-state';
 
 /** The leader that was asked is not, or may not be, the right one: look again. */
 const LEADER_ERRORS: ReadonlySet<ErrorCode> = new Set([
@@ -20,7 +20,12 @@ const LEADER_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'TIMEOUT',
   'CANCELLED',
   'CLOSED',
-  'UNRESOLVABLE_ADDRESS',
+]);
+
+/** A stream that ends with these would end so again. */
+const FINAL_FOR_STREAMS: ReadonlySet<ErrorCode> = new Set([
+  'CLUSTER_MISMATCH',
+  'UNSUPPORTED_VERSION',
 ]);
 
 /** Final for a caller of one call; here only that attempt is over. */
@@ -56,16 +61,32 @@ export function applyRefusal(draft: SenderDraft, batch: BatchState, error: Tribu
     return draft.recover(error);
   }
   const written = (error.outcome ?? defaultOutcome(error)) !== 'not written';
-  applyFailure(draft, { ...home, maybeWritten: home.maybeWritten || written }, error);
+  const failed = { ...home, maybeWritten: home.maybeWritten || written };
+  applyFailure(draft, failed, error, {
+    again: mayRetry(error),
+    leader: LEADER_ERRORS.has(error.code),
+  });
+}
+
+/** The stream broke, or could not be had: it says nothing about the batch, and somewhat about the leader. */
+export function applyLoss(draft: SenderDraft, batch: BatchState, error: TributaryError): void {
+  const final = FINAL_FOR_STREAMS.has(error.code);
+  const again = !final && draft.state.attempt < MAX_STREAM_ATTEMPTS;
+  applyFailure(draft, batch, error, { again: mayRetry(error) || again, leader: true });
 }
 
 /** An attempt failed: `batch` is home, and knows whether it may be written. */
-export function applyFailure(draft: SenderDraft, batch: BatchState, error: TributaryError): void {
+function applyFailure(
+  draft: SenderDraft,
+  batch: BatchState,
+  error: TributaryError,
+  doubt: { readonly again: boolean; readonly leader: boolean },
+): void {
   draft.patchBatch(batch.id, { place: 'waiting', maybeWritten: batch.maybeWritten });
-  if (batch.abandoned || !mayRetry(draft, error)) return giveUp(draft, batch, error);
+  if (batch.abandoned || !doubt.again) return giveUp(draft, batch, error);
   const { leader } = draft.state;
   draft.recover(error);
-  if (!LEADER_ERRORS.has(error.code) || leader.kind !== 'known') return;
+  if (!doubt.leader || leader.kind !== 'known') return;
   const { leaderEpoch } = leader;
   const hint = error.leader;
   const hinted = hint !== undefined && hint.leaderId >= 0 && hint.leaderEpoch > leaderEpoch;
@@ -105,8 +126,7 @@ function outOfSequence(
   draft.recover(error);
 }
 
-function mayRetry(draft: SenderDraft, error: TributaryError): boolean {
-  if (error.code === 'UNRESOLVABLE_ADDRESS') return draft.state.attempt < MAX_RESOLVE_ATTEMPTS;
+function mayRetry(error: TributaryError): boolean {
   return error.retriable || RETRIED_ANYWAY.has(error.code);
 }
 

@@ -10,7 +10,7 @@
  * may go on under the old epoch. Called by PartitionSender.
  */
 import { assertNever, TributaryError } from '@tributary/common';
-import { applyFailure, applyRefusal, giveUp } from './refusal-rules';
+import { applyLoss, applyRefusal, giveUp } from './refusal-rules';
 import { SenderDraft } from './sender-draft';
 import {
   SEQUENCE_MODULUS,
@@ -37,7 +37,9 @@ export function stepSender(state: SenderState, event: SenderEvent, now: number):
 function apply(draft: SenderDraft, event: SenderEvent, now: number): void {
   switch (event.type) {
     case 'added':
-      return draft.patch({ batches: [...draft.state.batches, newBatch(event.batch)] });
+      draft.patch({ batches: [...draft.state.batches, newBatch(event.batch)] });
+      // It may have waited for room so long that it is over already.
+      return event.batch.deadline <= now ? expire(draft, now) : undefined;
     case 'leaderFound': {
       if (draft.state.leader.kind !== 'asked') return;
       const { brokerId, leaderEpoch } = event;
@@ -119,9 +121,9 @@ function cameHome(
     case 'refused':
       return applyRefusal(draft, batch, event.error);
     case 'lost':
-      return applyFailure(draft, { ...batch, place: 'waiting', maybeWritten: true }, event.error);
+      return applyLoss(draft, { ...batch, place: 'waiting', maybeWritten: true }, event.error);
     case 'unsent':
-      return applyFailure(draft, { ...batch, place: 'waiting' }, event.error);
+      return applyLoss(draft, { ...batch, place: 'waiting' }, event.error);
     default:
       assertNever(event);
   }

@@ -20,8 +20,8 @@ export const MAX_IN_FLIGHT = 5;
 export const SEQUENCE_MODULUS = 2 ** 31;
 /** How often one batch may be numbered anew before it fails. */
 export const MAX_RENEWALS = 3;
-/** An address that does not resolve is tried this often: name services blink. */
-export const MAX_RESOLVE_ATTEMPTS = 5;
+/** A stream that ends with a final error is tried this often: brokers restart, name services blink. */
+export const MAX_STREAM_ATTEMPTS = 5;
 
 export interface SenderSettings {
   readonly topic: string;

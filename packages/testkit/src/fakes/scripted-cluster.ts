@@ -1,0 +1,213 @@
+/**
+ * A cluster as a client sees it, with brokers that do what a test's script says: for tests of the SDK alone. It runs
+ * on the simulated network, so that messages are encoded, ordered and lost as in the real one. It has no
+ * replication and no control plane: the test moves leaders.
+ */
+import { assert, seededRandom, TributaryError, type Clock } from '@tributary/common';
+import type {
+  InitProducerRequest,
+  InitProducerResponseInput,
+  ListOffsetsRequest,
+  ListOffsetsResponseInput,
+  MetadataRequest,
+  MetadataResponseInput,
+  ProducePartition,
+  TopicMetadataInput,
+  Transport,
+} from '@tributary/protocol';
+import { toWireError } from '@tributary/protocol';
+import { SimulatedNetwork } from '../simulation/simulated-network';
+import { ScriptedBroker } from './scripted-broker';
+import { ScriptedPartition } from './scripted-partition';
+
+export interface ProduceAttempt {
+  /** 1, 2, 3 ... over the whole cluster. */
+  readonly number: number;
+  readonly broker: number;
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  readonly leaderEpoch: number;
+  readonly producerId: number;
+  readonly producerEpoch: number;
+  readonly baseSequence: number;
+  readonly acks: number;
+  readonly values: readonly string[];
+}
+
+export type ScriptStep =
+  | { readonly do: 'append'; readonly afterMs?: number }
+  | { readonly do: 'refuse'; readonly with: TributaryError }
+  | { readonly do: 'cut' | 'append and cut' | 'append in silence' | 'silence' };
+
+export interface ScriptedClusterOptions {
+  /** Default 3, with the ids 1, 2, 3. */
+  readonly brokers?: number;
+  readonly creditBytes?: number;
+  /** This broker takes streams and says nothing. */
+  readonly silentHello?: number;
+}
+
+interface ScriptedTopic {
+  readonly topicId: string;
+  readonly partitions: readonly ScriptedPartition[];
+  readonly configs: Readonly<Record<string, string>>;
+}
+
+export class ScriptedCluster {
+  readonly clusterId = 'scripted';
+  readonly network: SimulatedNetwork;
+  readonly attempts: ProduceAttempt[] = [];
+  /** Decides about each batch that arrives; undefined: append. */
+  script: (attempt: ProduceAttempt) => ScriptStep | undefined = () => undefined;
+  /** Answers of Metadata so far. */
+  metadataReads = 0;
+  initProducers = 0;
+  private readonly topics = new Map<string, ScriptedTopic>();
+  private topicsMade = 0;
+
+  constructor(
+    readonly clock: Clock,
+    readonly options: ScriptedClusterOptions = {},
+  ) {
+    this.network = new SimulatedNetwork({ clock, random: seededRandom(7) });
+  }
+
+  async start(): Promise<Transport> {
+    for (const brokerId of this.brokerIds()) await this.startBroker(brokerId);
+    return this.network.transport('client');
+  }
+
+  async startBroker(brokerId: number): Promise<void> {
+    const handlers = new ScriptedBroker(this, brokerId).handlers();
+    const address = this.addressOf(brokerId);
+    await this.network
+      .transport(`broker-${brokerId}`)
+      .listen({ ...address, listener: 'outside', handlers });
+  }
+
+  crash(brokerId: number): void {
+    this.network.crash(`broker-${brokerId}`);
+  }
+
+  get bootstrap(): string[] {
+    return this.brokerIds().map((brokerId) => {
+      const { host, port } = this.addressOf(brokerId);
+      return `${host}:${port}`;
+    });
+  }
+
+  /** Partition p is led by broker p % brokers + 1, in epoch 1. */
+  createTopic(
+    topic: string,
+    partitions: number,
+    configs: Readonly<Record<string, string>> = {},
+  ): void {
+    const brokers = this.brokerIds().length;
+    const limit = Number(configs['max.message.bytes'] ?? 1024 * 1024 + 12);
+    this.topics.set(topic, {
+      topicId: `${topic}-id-${++this.topicsMade}`,
+      partitions: Array.from(
+        { length: partitions },
+        (_, partition) => new ScriptedPartition(partition, (partition % brokers) + 1, 1, limit),
+      ),
+      configs,
+    });
+  }
+
+  deleteTopic(topic: string): void {
+    this.topics.delete(topic);
+  }
+
+  partition(topic: string, partition: number): ScriptedPartition {
+    const found = this.topics.get(topic)?.partitions[partition];
+    assert(found, `no partition ${partition} of ${topic}`);
+    return found;
+  }
+
+  /** -1: none. */
+  moveLeader(topic: string, partition: number, to: number): void {
+    const moved = this.partition(topic, partition);
+    moved.leader = to;
+    moved.leaderEpoch += 1;
+  }
+
+  /** Throws what a broker answers when it must not append. */
+  ledPartition(brokerId: number, entry: ProducePartition): ScriptedPartition {
+    const topic = this.topics.get(entry.topic);
+    const outcome = 'not written' as const;
+    if (!topic) throw new TributaryError('UNKNOWN_TOPIC', entry.topic, { outcome });
+    if (topic.topicId !== entry.topicId) {
+      throw new TributaryError('TOPIC_ID_MISMATCH', entry.topic, { outcome });
+    }
+    const found = this.partition(entry.topic, entry.partition);
+    const { leader, leaderEpoch } = found;
+    if (leader !== brokerId) throw this.notLeader(leader, leaderEpoch);
+    if (entry.leaderEpoch < leaderEpoch) {
+      const hint = { leaderId: leader, leaderEpoch };
+      throw new TributaryError('FENCED_LEADER_EPOCH', 'stale', { outcome, leader: hint });
+    }
+    return found;
+  }
+
+  metadata(request: MetadataRequest): MetadataResponseInput {
+    this.metadataReads += 1;
+    const names = request.allTopics ? [...this.topics.keys()] : request.topics;
+    const brokers = this.brokerIds().map((brokerId) => ({
+      brokerId,
+      brokerEpoch: 1,
+      ...this.addressOf(brokerId),
+    }));
+    const topics = names.map((topic) => this.topicMetadata(topic));
+    return { clusterId: this.clusterId, controllerId: 1, brokers, topics };
+  }
+
+  initProducer(request: InitProducerRequest): InitProducerResponseInput {
+    this.initProducers += 1;
+    const { producerId, producerEpoch } = request;
+    if (producerId !== undefined) return { producerId, producerEpoch: producerEpoch + 1 };
+    return { producerId: 1_000 + this.initProducers, producerEpoch: 0 };
+  }
+
+  listOffsets(brokerId: number, request: ListOffsetsRequest): ListOffsetsResponseInput {
+    const results = request.partitions.map(({ topic, topicId, partition, spec }) => {
+      const found = this.partition(topic, partition);
+      const { leader, leaderEpoch, records } = found;
+      const error = leader === brokerId ? null : toWireError(this.notLeader(leader, leaderEpoch));
+      const offset = spec === 'EARLIEST' ? 0 : spec === 'LATEST' ? records.length : -1;
+      return { topic, topicId, partition, offset, timestamp: -1, leaderEpoch, error };
+    });
+    return { results };
+  }
+
+  private topicMetadata(topic: string): TopicMetadataInput {
+    const found = this.topics.get(topic);
+    if (!found) return { topic, error: { code: 'UNKNOWN_TOPIC', message: 'unknown' } };
+    const { topicId, configs } = found;
+    const replicas = this.brokerIds();
+    const partitions = found.partitions.map(({ partition, leader, leaderEpoch }) => ({
+      partition,
+      leader,
+      leaderEpoch,
+      replicas,
+      isr: replicas,
+    }));
+    return { topic, topicId, configs, partitions };
+  }
+
+  private notLeader(leaderId: number, leaderEpoch: number): TributaryError {
+    const address = leaderId < 0 ? {} : this.addressOf(leaderId);
+    return new TributaryError('NOT_LEADER', `the leader is broker ${leaderId}`, {
+      outcome: 'not written',
+      leader: { leaderId, leaderEpoch, ...address },
+    });
+  }
+
+  private addressOf(brokerId: number): { host: string; port: number } {
+    return { host: `broker-${brokerId}`, port: 9292 };
+  }
+
+  private brokerIds(): number[] {
+    return Array.from({ length: this.options.brokers ?? 3 }, (_, index) => index + 1);
+  }
+}
