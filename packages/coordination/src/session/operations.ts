@@ -21,6 +21,8 @@ import type { SessionManager } from './session-manager';
 /** @param afterLoss an earlier attempt of this call may have been applied. */
 export type Attempt<T> = (session: Session, afterLoss: boolean) => Promise<T>;
 
+type Kind = 'read' | 'write' | 'write once';
+
 /** An operation gives up after twice the session timeout, but not before this. */
 const MIN_OPERATION_TIMEOUT_MS = 5_000;
 const RETRY_BACKOFF = { baseMs: 10, maxMs: 200, minMs: 5 };
@@ -37,26 +39,23 @@ export class Operations {
 
   /** Over reconnects and sessions. */
   read<T>(attempt: Attempt<T>): Promise<T> {
-    return this.run(attempt, false);
+    return this.run(attempt, 'read');
   }
 
   /** Over reconnects of one session. The attempt must cope with `afterLoss`. */
   write<T>(attempt: Attempt<T>): Promise<T> {
-    return this.run(attempt, true);
+    return this.run(attempt, 'write');
   }
 
   /** Waits for a connection, but is sent at most once: a lost reply is the caller's to resolve. */
   writeOnce<T>(attempt: Attempt<T>): Promise<T> {
-    return this.run(async (session, afterLoss) => {
-      if (afterLoss) throw this.unavailable(true, true);
-      return attempt(session, false);
-    }, true);
+    return this.run(attempt, 'write once');
   }
 
-  private async run<T>(attempt: Attempt<T>, isWrite: boolean): Promise<T> {
+  private async run<T>(attempt: Attempt<T>, kind: Kind): Promise<T> {
+    const isWrite = kind !== 'read';
     const deadline = this.clock.now() + this.timeoutMs();
-    const bornIn = this.sessions.status === 'connecting' ? undefined : this.sessions.current;
-    let first: Session | undefined = bornIn;
+    let first = this.sessions.status === 'connecting' ? undefined : this.sessions.current;
     let lost = false;
     for (let tries = 0; ; tries += 1) {
       const session = await this.sessions.connected(Math.max(0, deadline - this.clock.now()));
@@ -66,18 +65,13 @@ export class Operations {
       try {
         return await this.gate.pass(() => attempt(session, lost));
       } catch (error) {
-        if (!this.mayRetry(error, isWrite)) throw error;
+        if (!mayRetry(error, kind)) throw error;
         lost ||= error.outcome === 'maybe written';
         const pauseMs = backoffMs(tries, this.random, RETRY_BACKOFF);
         if (this.clock.now() + pauseMs > deadline) throw this.unavailable(isWrite, lost);
         await sleep(this.clock, pauseMs);
       }
     }
-  }
-
-  private mayRetry(error: unknown, isWrite: boolean): error is TributaryError {
-    if (hasCode(error, 'COORDINATOR_UNAVAILABLE')) return true;
-    return !isWrite && hasCode(error, 'SESSION_EXPIRED');
   }
 
   private timeoutMs(): number {
@@ -91,4 +85,10 @@ export class Operations {
       isWrite ? { outcome: lost ? 'maybe written' : 'not written' } : {},
     );
   }
+}
+
+function mayRetry(error: unknown, kind: Kind): error is TributaryError {
+  if (hasCode(error, 'SESSION_EXPIRED')) return kind === 'read';
+  if (!hasCode(error, 'COORDINATOR_UNAVAILABLE')) return false;
+  return kind !== 'write once' || error.outcome !== 'maybe written';
 }
