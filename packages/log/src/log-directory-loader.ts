@@ -95,3 +95,20 @@ async function loadPartition(
 function hasData({ disk }: LogDirectoryOptions, directory: string): boolean {
   return disk.list(directory).some((name) => name.endsWith('.log'));
 }
+
+/** The name of the directory that holds this partition of this topic id, whether or not it could be loaded. */
+export function findPartition(
+  { disk, directory }: LogDirectoryOptions,
+  topicId: string,
+  partition: number,
+): string | undefined {
+  return disk.list(directory).find((name) => {
+    if (parsePartitionName(name)?.partition !== partition) return false;
+    const path = `${directory}/${name}/${PARTITION_METADATA_FILE}`;
+    try {
+      return parsePartitionMetadata(readTextFile(disk, path) ?? '', path) === topicId;
+    } catch {
+      return false; // whose it is cannot be told, so it is not the one asked for
+    }
+  });
+}

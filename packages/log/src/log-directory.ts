@@ -4,14 +4,14 @@
  * and what is under `<topic>-<partition>` is the log with the topic id that `partition.metadata` names.
  * Made by the composition root before the broker registers.
  */
-import { partitionKey, partitionName, TributaryError } from '@tributary/common';
+import { parsePartitionName, partitionKey, partitionName, TributaryError } from '@tributary/common';
 import { takeMarker, writeMarker } from './clean-shutdown-marker';
 import { DirectoryCheckpoints, type CheckpointEntry } from './directory-checkpoints';
 import { asideName, parseAsideName, type AsideKind } from './directory-names';
-import type { DirectoryLock } from './disk';
+import type { DirectoryLock, Disk } from './disk';
 import { DurableTextFile, readTextFile } from './durable-text-file';
 import { Log } from './log';
-import { loadPartitions } from './log-directory-loader';
+import { findPartition, loadPartitions } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { MetaProperties } from './meta-properties';
 import {
@@ -48,7 +48,7 @@ export class LogDirectory implements LogStore {
   private readonly meta: MetaProperties;
   private readonly checkpoints: DirectoryCheckpoints;
   private readonly byKey = new Map<string, Log>();
-  private broken: ReadonlyMap<string, TributaryError> = new Map();
+  private broken: Map<string, TributaryError> = new Map();
   private readonly highWatermarks = new Map<string, number>();
   /** What changes directories happens one after another. */
   private lastChange: Promise<unknown> = Promise.resolve();
@@ -74,9 +74,11 @@ export class LogDirectory implements LogStore {
    */
   static async open(options: LogDirectoryOptions): Promise<LogDirectory> {
     const { disk, directory, brokerId, clusterId } = options;
+    const parents = missingParents(disk, directory);
     disk.makeDirectory(directory);
     const lock = disk.lockDirectory(directory);
     try {
+      for (const parent of parents) await disk.syncDirectory(parent);
       const meta = await MetaProperties.open(disk, directory, brokerId);
       if (clusterId !== undefined) await meta.confirmCluster(clusterId);
       const marker = await takeMarker(disk, directory);
@@ -239,21 +241,21 @@ export class LogDirectory implements LogStore {
     partition: number,
     kind: AsideKind,
   ): Promise<string | undefined> {
+    const { disk, logger } = this.options;
+    const name = findPartition(this.options, topicId, partition);
+    if (!name) return undefined;
     const key = partitionKey(topicId, partition);
     const log = this.byKey.get(key);
-    if (!log) return undefined;
-    const { disk, logger } = this.options;
     this.byKey.delete(key);
     this.highWatermarks.delete(key);
-    await log.close().catch((error: unknown) => {
-      logger.warn('a log that is set aside did not close cleanly', {
-        directory: log.directory,
-        error,
-      });
+    await log?.close().catch((error: unknown) => {
+      logger.warn('a log that is set aside did not close cleanly', { partition: name, error });
     });
-    const target = `${this.directory}/${asideName({ topic: log.topic, partition, topicId, kind })}`;
-    disk.remove(target);
-    disk.rename(log.directory, target);
+    const { topic } = parsePartitionName(name) ?? { topic: name };
+    const target = `${this.directory}/${asideName({ topic, partition, topicId, kind })}`;
+    if (disk.exists(target)) disk.remove(target);
+    disk.rename(`${this.directory}/${name}`, target);
+    this.broken.delete(name);
     await disk.syncDirectory(this.directory);
     return target;
   }
@@ -313,4 +315,13 @@ export class LogDirectory implements LogStore {
       this.lock.unlock();
     }
   }
+}
+
+/** Directories in which making `directory` makes an entry, outermost first. */
+function missingParents(disk: Disk, directory: string): string[] {
+  const parents: string[] = [];
+  for (let path = directory; !disk.exists(path); path = parents[0] as string) {
+    parents.unshift(path.slice(0, path.lastIndexOf('/')) || '/');
+  }
+  return parents;
 }
