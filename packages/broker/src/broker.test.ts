@@ -311,6 +311,39 @@ describe('three brokers, control plane only', () => {
     await cluster.until(() => !cluster.node(3).replicas().isolated);
   });
 
+  it('a broker that falls silent loses its leaderships though its session lives', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    await cluster.createTopic(1, 'orders', 3, 3);
+    const led = [0, 1, 2].filter((p) => cluster.partition(1, 'orders', p)?.leader === 3);
+    expect(led.length).toBeGreaterThan(0);
+    for (const other of [1, 2]) cluster.network.partition('host-3', `host-${other}`);
+    await cluster.until(
+      () => led.every((p) => cluster.partition(2, 'orders', p)?.leader !== 3),
+      4_500,
+    );
+    cluster.network.heal();
+    await cluster.until(() => cluster.node(1).replicas().image?.broker(3)?.eligible === true);
+  });
+
+  it('a controller that hears nobody any more resigns, and another one takes over', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    await cluster.createTopic(1, 'orders', 3, 3);
+    for (const other of [2, 3]) cluster.network.partition('host-1', `host-${other}`);
+    await cluster.until(() => [2, 3].includes(cluster.controllerId ?? 0), 5_000);
+    const partitions = [0, 1, 2];
+    await cluster.until(
+      () => partitions.every((p) => [2, 3].includes(cluster.partition(2, 'orders', p)!.leader)),
+      5_000,
+    );
+    const why = cluster
+      .node(1)
+      .broker.decisions()
+      .map((entry) => entry.why);
+    expect(why).toContain('most brokers are silent');
+  });
+
   it('ISR changes go to the controller and come back as a delta', async () => {
     const cluster = new TestCluster();
     await cluster.start(1, 2, 3);

@@ -8,6 +8,9 @@ import type { ControllerFence, PartitionStateStore } from '@tributary/coordinati
 import type { KeyedWrite } from './controller-effect';
 import type { WriteOutcome } from './controller-event';
 
+/** Bounds the delta that tells of them, at some 100 bytes each. */
+export const maxWritesPerBatch = 5_000;
+
 export interface StateWriterHost {
   written(outcomes: readonly WriteOutcome[]): void;
   /** Nothing is known about the batch. */
@@ -39,8 +42,7 @@ export class StateWriter {
   private async pump(): Promise<void> {
     this.isWriting = true;
     while (this.queue.length > 0 && !this.isClosed) {
-      const batch = this.queue;
-      this.queue = [];
+      const batch = this.queue.splice(0, maxWritesPerBatch);
       try {
         const results = await this.store.write(this.fence, batch);
         if (this.isClosed) break;
