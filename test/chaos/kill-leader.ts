@@ -51,17 +51,15 @@ async function run(
   options: ChaosArguments,
   print: (line: string) => void,
 ): Promise<KillLeaderResult> {
-  await client
-    .admin()
-    .createTopic(
-      {
-        topic: TOPIC,
-        partitions: options.partitions,
-        replicationFactor: 3,
-        configs: { 'min.insync.replicas': '2' },
-      },
-      { timeoutMs: 30_000 },
-    );
+  await client.admin().createTopic(
+    {
+      topic: TOPIC,
+      partitions: options.partitions,
+      replicationFactor: 3,
+      configs: { 'min.insync.replicas': '2' },
+    },
+    { timeoutMs: 30_000 },
+  );
   const history = new History();
   const timeline = new Timeline(client, TOPIC, print);
   const firstAck = new FirstAckWatch(timeline);

@@ -19,7 +19,7 @@ interface Leadership {
 
 export class Timeline {
   readonly events: TimelineEvent[] = [];
-  /** Times that a partition got another leader. */
+  /** Leader epochs begun: times that a partition got a leader, the same one or another. */
   elections = 0;
   private readonly startedAt = performance.now();
   private timer: NodeJS.Timeout | undefined;
@@ -121,7 +121,7 @@ export class Timeline {
     );
     const moved = [...this.partitions].filter(([partition, now]) => {
       const then = before.get(partition);
-      return then !== undefined && now.leader !== undefined && then.leaderEpoch < now.leaderEpoch && then.leader !== now.leader; // prettier-ignore
+      return then !== undefined && now.leader !== undefined && then.leaderEpoch < now.leaderEpoch;
     });
     this.elections += moved.length;
     if (moved.length > 0)
