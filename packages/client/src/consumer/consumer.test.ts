@@ -61,6 +61,14 @@ async function takeShown(
   return (await take(records, count)).map(shown);
 }
 
+async function one<V>(
+  next: Promise<IteratorResult<ConsumerRecord<Uint8Array, V>, unknown>>,
+): Promise<ConsumerRecord<Uint8Array, V>> {
+  const result = await next;
+  if (result.done) throw new Error('the loop has ended');
+  return result.value;
+}
+
 describe('reading', () => {
   test('all partitions of a topic, each in order', async () => {
     cluster.createTopic('logs', 3);
@@ -82,7 +90,7 @@ describe('reading', () => {
     const first = records.next();
     await sleep(clock, 2_000);
     cluster.append('logs', 0, 'late');
-    expect(shown((await first).value)).toBe('0@0 late');
+    expect(shown(await one(first))).toBe('0@0 late');
   });
 
   test('bytes come back as they are: empty, null, CR LF, lone CR, any byte; headers in order, doubled', async () => {
@@ -131,7 +139,7 @@ describe('reading', () => {
     const next = consumer.records().next();
     await time.until(() => consumer.position('logs', 0) === 1n, 5_000);
     cluster.append('logs', 0, 'new');
-    expect(shown((await next).value)).toBe('0@1 new');
+    expect(shown(await one(next))).toBe('0@1 new');
   });
 
   test('a batch that compaction emptied and gaps between offsets do not stop it', async () => {
@@ -318,7 +326,7 @@ describe('positions', () => {
     cluster.append('logs', 0, 'a', 'b');
     await sleep(clock, 1_000);
     cluster.append('logs', 1, 'x', 'y');
-    expect(shown((await first).value)).toBe('1@0 x');
+    expect(shown(await one(first))).toBe('1@0 x');
     expect(await takeShown(records, 1)).toEqual(['1@1 y']);
     consumer.resume([{ topic: 'logs', partition: 0 }]);
     expect(await takeShown(records, 2)).toEqual(['0@0 a', '0@1 b']);
@@ -355,7 +363,7 @@ describe('positions', () => {
     const first = consumer.records().next();
     await time.until(() => resets.length > 0, 5_000);
     cluster.append('logs', 0, 'd');
-    expect(shown((await first).value)).toBe(next);
+    expect(shown(await one(first))).toBe(next);
     expect(resets).toEqual([{ topic: 'logs', partition: 0, from: 1n, to }]);
   });
 
