@@ -108,13 +108,14 @@ function checkConnectString(zookeeper: unknown, problems: Problems): void {
   const slash = zookeeper.indexOf('/');
   const hosts = slash < 0 ? zookeeper : zookeeper.slice(0, slash);
   for (const host of hosts.split(',')) {
-    // ZooKeeper's own rule: the port may be left out.
-    if (!parseAddress(host) && !/^[^\s:[\]]+$/.test(host)) {
+    // ZooKeeper's own rules: the port may be left out, an IPv6 address in brackets is not understood.
+    const valid = host.includes('[') ? false : (parseAddress(host) ?? /^[^\s:[\]]+$/.test(host));
+    if (!valid) {
       problems.add(`zookeeper: ${JSON.stringify(host)} has not the form host:port`);
     }
   }
   const chroot = slash < 0 ? '' : zookeeper.slice(slash);
-  if (chroot !== '' && !/^(\/[^/\s]+)+$/.test(chroot)) {
+  if (chroot !== '' && chroot !== '/' && !/^(\/[^/\s]+)+\/?$/.test(chroot)) {
     problems.add(`zookeeper: the chroot ${JSON.stringify(chroot)} is not a path`);
   }
 }

@@ -2,8 +2,8 @@
  * How a client reaches its cluster: through any broker, or through the coordinator. Makes transport and
  * coordinator when they are first needed; closes only what it made. Called by the client alone.
  */
-import { TributaryError } from '@tributary/common';
-import type { Coordinator, GroupStore } from '@tributary/coordination';
+import { assert } from '@tributary/common';
+import { ZooKeeperCoordinator, type Coordinator, type GroupStore } from '@tributary/coordination';
 import { GrpcTransport, type Transport } from '@tributary/protocol';
 import type { ClientConfig, ClientOptions } from '../client-config';
 import { RemoteGroupStore } from '../group';
@@ -60,6 +60,8 @@ export class ClusterAccess {
   }
 }
 
-function connect(_world: CoordinatorWorld, _config: ClientConfig): Coordinator {
-  throw new TributaryError('INTERNAL', 'not built yet');
+function connect(world: CoordinatorWorld, config: ClientConfig): Coordinator {
+  const { zookeeper, sessionTimeoutMs } = config;
+  assert(zookeeper !== undefined, 'the configuration was checked');
+  return ZooKeeperCoordinator.connect({ ...world, connectString: zookeeper, sessionTimeoutMs });
 }
