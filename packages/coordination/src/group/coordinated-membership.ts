@@ -35,6 +35,8 @@ export interface MembershipParts {
 
 export class CoordinatedMembership implements GroupMembership {
   private ended: 'no' | 'left' | 'lost' = 'no';
+  /** It left, and its node is gone. */
+  private forgotten = false;
   private readonly changeListeners = new Set<() => void>();
   private readonly lossListeners = new Set<() => void>();
   private readonly watches: Watch[] = [];
@@ -127,8 +129,9 @@ export class CoordinatedMembership implements GroupMembership {
   }
 
   async leave(): Promise<void> {
-    if (this.ended !== 'no') return;
-    this.end('left');
+    if (this.ended === 'lost' || this.forgotten) return;
+    // After a failure the node is still there: leaving again tries again.
+    if (this.ended === 'no') this.end('left');
     const { coordinator, reader } = this.parts;
     try {
       await coordinator.remove(groupPaths.member(reader.group, this.memberId));
@@ -136,6 +139,7 @@ export class CoordinatedMembership implements GroupMembership {
       // Gone with its session, or going with the client.
       if (!hasCode(error, 'NO_NODE', 'SESSION_EXPIRED', 'CLOSED')) throw error;
     }
+    this.forgotten = true;
   }
 
   private checkMembership(): void {
