@@ -1,4 +1,4 @@
-import { checkClientOptions, parseAddress, type ClientOptions } from './client-config';
+import { checkClientOptions, parseAddress } from './client-config';
 import { createClient } from './client';
 
 function problemsOf(options: object): string {

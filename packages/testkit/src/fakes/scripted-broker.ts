@@ -33,6 +33,19 @@ export class ScriptedBroker {
       bidiHandler(methods.broker.produce, (stream) => this.serve(stream)),
       unaryHandler(methods.broker.metadata, async (request) => cluster.metadata(request)),
       unaryHandler(methods.broker.initProducer, async (request) => cluster.initProducer(request)),
+      unaryHandler(methods.admin.createTopic, async (request) => {
+        const { topic, partitions, configs } = request;
+        if (cluster.hasTopic(topic)) throw new TributaryError('TOPIC_EXISTS', `${topic} exists`);
+        cluster.createTopic(topic, partitions, configs);
+        const topicId = cluster.topicIdOf(topic);
+        return { topic, topicId, partitions, replicationFactor: 3 };
+      }),
+      unaryHandler(methods.admin.deleteTopic, async ({ topic }) => {
+        if (!cluster.hasTopic(topic)) throw new TributaryError('UNKNOWN_TOPIC', `no ${topic}`);
+        cluster.deleteTopic(topic);
+        return { topic };
+      }),
+      unaryHandler(methods.admin.describeCluster, async () => cluster.describeCluster()),
       unaryHandler(methods.broker.listOffsets, async (request) =>
         cluster.listOffsets(this.brokerId, request),
       ),

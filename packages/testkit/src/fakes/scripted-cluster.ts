@@ -5,6 +5,9 @@
  */
 import { assert, seededRandom, TributaryError, type Clock } from '@tributary/common';
 import type {
+  Address,
+  DescribeClusterResponseInput,
+  Handler,
   InitProducerRequest,
   InitProducerResponseInput,
   ListOffsetsRequest,
@@ -46,6 +49,8 @@ export interface ScriptedClusterOptions {
   readonly creditBytes?: number;
   /** This broker takes streams and says nothing. */
   readonly silentHello?: number;
+  /** Where the brokers are said to be. Default: on the simulated network, by name. */
+  readonly addressOf?: (brokerId: number) => Address;
 }
 
 interface ScriptedTopic {
@@ -78,8 +83,12 @@ export class ScriptedCluster {
     return this.network.transport('client');
   }
 
+  handlersOf(brokerId: number): Handler[] {
+    return new ScriptedBroker(this, brokerId).handlers();
+  }
+
   async startBroker(brokerId: number): Promise<void> {
-    const handlers = new ScriptedBroker(this, brokerId).handlers();
+    const handlers = this.handlersOf(brokerId);
     const address = this.addressOf(brokerId);
     await this.network
       .transport(`broker-${brokerId}`)
@@ -180,6 +189,26 @@ export class ScriptedCluster {
     return { results };
   }
 
+  describeCluster(): DescribeClusterResponseInput {
+    const brokers = this.brokerIds().map((brokerId) => ({
+      brokerId,
+      ...this.addressOf(brokerId),
+      eligible: true,
+    }));
+    const { clusterId } = this;
+    return { clusterId, controllerId: -1, controllerEpoch: 3, brokers, topics: this.topics.size };
+  }
+
+  hasTopic(topic: string): boolean {
+    return this.topics.has(topic);
+  }
+
+  topicIdOf(topic: string): string {
+    const found = this.topics.get(topic);
+    assert(found, `no topic ${topic}`);
+    return found.topicId;
+  }
+
   private topicMetadata(topic: string): TopicMetadataInput {
     const found = this.topics.get(topic);
     if (!found) return { topic, error: { code: 'UNKNOWN_TOPIC', message: 'unknown' } };
@@ -204,7 +233,8 @@ export class ScriptedCluster {
   }
 
   private addressOf(brokerId: number): { host: string; port: number } {
-    return { host: `broker-${brokerId}`, port: 9292 };
+    const { addressOf } = this.options;
+    return addressOf?.(brokerId) ?? { host: `broker-${brokerId}`, port: 9292 };
   }
 
   private brokerIds(): number[] {
