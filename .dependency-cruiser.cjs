@@ -16,7 +16,7 @@ const walls = Object.entries(layers).map(([name, allowed]) => ({
   name: `wall-${name}`,
   comment: `${name} may import only: ${allowed.join(', ') || 'nothing'}`,
   severity: 'error',
-  from: { path: `^packages/${name}/src`, pathNot: '\\.test\\.ts$' },
+  from: { path: `^packages/${name}/src`, pathNot: '\\.(test|fixture)\\.ts$' },
   to: { path: '^packages/', pathNot: `^packages/(${[name, ...allowed].join('|')})/` },
 }));
 
@@ -47,7 +47,7 @@ module.exports = {
     {
       name: 'no-test-code-in-production',
       severity: 'error',
-      from: { path: '^packages/(?!testkit)', pathNot: '\\.test\\.ts$' },
+      from: { path: '^packages/(?!testkit)', pathNot: '\\.(test|fixture)\\.ts$' },
       to: { path: '^packages/testkit/' },
     },
     {

@@ -74,7 +74,7 @@ export default tseslint.config(
   },
   {
     files: ['packages/*/src/**/*.ts'],
-    ignores: ['**/*.test.ts', 'packages/testkit/**', 'packages/cli/**'],
+    ignores: ['**/*.test.ts', '**/*.fixture.ts', 'packages/testkit/**', 'packages/cli/**'],
     rules: {
       'no-restricted-globals': ['error', ...globalsBehindPorts],
       'no-restricted-properties': [
@@ -101,7 +101,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.test.ts', 'test/**/*.ts', 'packages/testkit/**/*.ts'],
+    files: ['**/*.test.ts', '**/*.fixture.ts', 'test/**/*.ts', 'packages/testkit/**/*.ts'],
     rules: {
       'max-lines-per-function': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

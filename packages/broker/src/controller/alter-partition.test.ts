@@ -1,4 +1,4 @@
-import { ControllerScript, epochOf, registered, topicContext } from './testing/controller-script';
+import { ControllerScript, epochOf, registered, topicContext } from './controller-script.fixture';
 
 function running(configs: Readonly<Record<string, string>> = {}): ControllerScript {
   return new ControllerScript().begin(

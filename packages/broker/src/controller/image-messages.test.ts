@@ -2,7 +2,7 @@ import { ImageAssembly } from '../control/image-assembly';
 import type { ClusterImage } from '../metadata/cluster-image';
 import type { ImageChunk } from '@tributary/protocol';
 import { imageChunks, maxEntriesPerChunk } from './image-messages';
-import { ControllerScript, topicContext } from './testing/controller-script';
+import { ControllerScript, topicContext } from './controller-script.fixture';
 
 const assignment = Array.from({ length: maxEntriesPerChunk + 20 }, () => [1, 2]);
 

@@ -3,7 +3,7 @@ import type { PartitionStateStore, PartitionStateWriteResult } from '@tributary/
 import { settle } from '@tributary/testkit';
 import type { KeyedWrite } from './controller-effect';
 import { maxWritesPerBatch, StateWriter } from './state-writer';
-import { storedState } from './testing/controller-script';
+import { storedState } from './controller-script.fixture';
 
 const fence = { controllerEpoch: 7, epochVersion: 7 };
 

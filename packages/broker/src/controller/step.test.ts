@@ -5,7 +5,7 @@ import {
   registered,
   storedState,
   topicContext,
-} from './testing/controller-script';
+} from './controller-script.fixture';
 
 const orders = topicContext('orders', [[1, 2, 3]]);
 

@@ -1,5 +1,5 @@
 import type { StopResult } from '@tributary/protocol';
-import { ControllerScript, epochOf, registered, topicContext } from './testing/controller-script';
+import { ControllerScript, epochOf, registered, topicContext } from './controller-script.fixture';
 
 const orders = { topic: 'orders', topicId: 'orders-id' };
 

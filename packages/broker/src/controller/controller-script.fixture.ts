@@ -7,10 +7,10 @@ import type {
   RegisteredBroker,
   VersionedPartitionState,
 } from '@tributary/coordination';
-import type { ControllerEffect, KeyedWrite } from '../controller-effect';
-import type { ControllerEvent, TopicContext } from '../controller-event';
-import type { ControllerState, PartitionEntry } from '../controller-state';
-import { initialState, step } from '../step';
+import type { ControllerEffect, KeyedWrite } from './controller-effect';
+import type { ControllerEvent, TopicContext } from './controller-event';
+import type { ControllerState, PartitionEntry } from './controller-state';
+import { initialState, step } from './step';
 
 export const settings = { controlStreamGraceMs: 1_500, deletionRetryMs: 2_000 };
 
