@@ -163,7 +163,7 @@ export class Partition {
   }
 
   /** @param leaderEpoch as the request names it; -1: not checked. Throws NOT_LEADER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, STORAGE_ERROR. */
-  requireLeader(leaderEpoch: number, leader: LeaderHint | undefined): LeaderState {
+  requireLeader(leaderEpoch: number, leader: () => LeaderHint | undefined): LeaderState {
     const { current: state, name } = this;
     if (state.role === 'offline' && state.failed) {
       throw new TributaryError(
@@ -173,11 +173,11 @@ export class Partition {
     }
     if (state.role !== 'leader') {
       const message = `broker ${this.context.brokerId} does not lead ${name}`;
-      throw new TributaryError('NOT_LEADER', message, { leader });
+      throw new TributaryError('NOT_LEADER', message, { leader: leader() });
     }
     if (leaderEpoch >= 0 && leaderEpoch < state.leaderEpoch) {
       const message = `leader epoch ${leaderEpoch} of ${name} is over, ${state.leaderEpoch} is now`;
-      throw new TributaryError('FENCED_LEADER_EPOCH', message, { leader });
+      throw new TributaryError('FENCED_LEADER_EPOCH', message, { leader: leader() });
     }
     if (leaderEpoch > state.leaderEpoch) {
       const message = `leader epoch ${leaderEpoch} of ${name} is not known here, ${state.leaderEpoch} is`;
@@ -325,9 +325,11 @@ export class Partition {
     }
   }
 
-  /** An I/O error ends this replica's service until the broker starts again; a refusal does not. */
+  /** An I/O error or a corrupt log ends this replica's service until the broker starts again; a refusal does not. */
   noticeFailure(error: unknown): void {
-    const refused = error instanceof TributaryError && !hasCode(error, 'STORAGE_ERROR', 'INTERNAL');
+    const refused =
+      error instanceof TributaryError &&
+      !hasCode(error, 'STORAGE_ERROR', 'CORRUPT_LOG', 'INTERNAL');
     if (refused && !this.log.failure) return;
     if (this.current.role === 'offline' && this.current.failed) return;
     const reason = error instanceof Error ? error.message : String(error);

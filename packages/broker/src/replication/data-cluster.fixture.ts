@@ -40,7 +40,7 @@ export interface DataWorld {
 }
 
 export const TOPIC = 'orders';
-export const TOPIC_ID = 'id-of-orders';
+export const TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAQ';
 export const CLUSTER_ID = 'cluster';
 const PORT = 9292;
 

@@ -5,7 +5,7 @@
  * Invariants: acknowledged <= pushed <= log end; pushed and unacknowledged bytes exceed the credit by at
  * most one push; once ended it sends nothing. Called by `LeaderStream`.
  */
-import { TributaryError } from '@tributary/common';
+import { assert, TributaryError } from '@tributary/common';
 import type { Acknowledge, Attach, MarkInput, PushInput } from '@tributary/protocol';
 import { endOfBatches } from '../partition/end-of-batches';
 import type { Attachment, Partition } from '../partition/partition';
@@ -100,6 +100,7 @@ export class LeaderAttach implements Attachment {
     const maxBytes = Math.min(this.owner.maxPushBytes, this.credit);
     const batches = this.partition.read(from, maxBytes, this.partition.state.logEndOffset);
     if (Buffer.isBuffer(batches)) return this.push(from, batches);
+    // Cold: it comes back into the queue when it is there.
     this.reading = true;
     batches.then(
       (bytes) => {
@@ -122,6 +123,7 @@ export class LeaderAttach implements Attachment {
   }
 
   private push(fromOffset: number, batches: Buffer): PushInput {
+    assert(batches.length > 0, `${this.partition.name}: nothing at ${fromOffset}, below its end`);
     this.pushedTo = Math.max(fromOffset, endOfBatches(batches, fromOffset));
     this.credit -= batches.length;
     const { topicId, ...mark } = this.mark();

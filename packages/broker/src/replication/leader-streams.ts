@@ -78,7 +78,9 @@ export class LeaderStreams implements LeaderStreamHost {
       this.options.logger.info('leadership ended', { partition: partition.name, reason });
       partition.resign(reason, attach.leaderEpoch);
     }
-    const leader = partition.requireLeader(attach.leaderEpoch, leaderHint(image, attach, listener));
+    const leader = partition.requireLeader(attach.leaderEpoch, () =>
+      leaderHint(image, attach, listener),
+    );
     if (attach.leaderEpoch !== leader.leaderEpoch) {
       throw new TributaryError('INVALID_ARGUMENT', 'an attach names its leader epoch');
     }

@@ -98,6 +98,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       views: () => this.views,
       settingsOf: (partition, replicas) => this.settingsOf(partition, replicas.length),
       open: (log, state) => this.open(log, state.replicas.length),
+      checkpoint: () => this.checkpoint.write(),
     });
     this.leaderStreams = new LeaderStreams({
       clock,
@@ -202,8 +203,14 @@ export class ReplicaManager implements ReplicaHost, DataHost {
 
   stopReplicas(requests: readonly StopReplica[]): Promise<StopResult[]> {
     const { links, changes, partitions } = this;
-    const { logStore } = this.options;
-    const host = { links, changes, partitions, logStore, brokerEpoch: () => this.brokerEpoch };
+    const host = {
+      links,
+      changes,
+      partitions,
+      logStore: this.options.logStore,
+      brokerEpoch: () => this.brokerEpoch,
+      checkpoint: () => this.checkpoint.write(),
+    };
     return Promise.all(requests.map((request) => stopReplica(host, request)));
   }
 
@@ -254,8 +261,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   /** Throws UNKNOWN_TOPIC, TOPIC_ID_MISMATCH, UNKNOWN_PARTITION, NOT_LEADER. */
   find(name: PartitionName, listener: string): Partition {
     const partition = this.partitions.get(partitionKey(name.topicId, name.partition));
-    const known = this.image?.partition(name.topicId, name.partition) !== undefined;
-    if (partition && (known || partition.state.role === 'leader')) return partition;
+    if (partition?.state.role === 'leader') return partition;
+    if (partition && this.image?.partition(name.topicId, name.partition)) return partition;
     throw absence(this.image, name, listener);
   }
 

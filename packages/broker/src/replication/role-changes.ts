@@ -39,12 +39,16 @@ export interface RoleChangesHost {
   readonly views: () => BrokerViews;
   readonly settingsOf: (partition: Partition, replicas: readonly number[]) => PartitionSettings;
   readonly open: (log: PartitionLog, state: PartitionState) => Partition;
+  /** The file of HWs goes by names: what an earlier topic left there must not be taken for the next one's. */
+  readonly checkpoint: () => Promise<void>;
 }
 
 export class RoleChanges {
   private readonly running = new Map<string, Promise<unknown>>();
   /** Could not be taken yet: not registered, or the disk refused. */
   private readonly deferred = new Map<string, PartitionState>();
+  /** Said so in the logs: one line an incident. */
+  private readonly reported = new Set<string>();
   private retryTimer: Timer | undefined;
   private closed = false;
 
@@ -116,6 +120,7 @@ export class RoleChanges {
       if (this.closed || !isNewer(partition.state, state)) return;
       if (state.leader === brokerId) await this.lead(partition, state);
       else this.follow(partition, state);
+      this.reported.delete(key);
     } catch (error) {
       this.refused(key, state, error);
     }
@@ -203,6 +208,7 @@ export class RoleChanges {
       partitions.get(key)?.dispatch({ kind: 'resign', reason: 'the topic was created again' });
       partitions.delete(key);
       await logStore.moveAside(log.topicId, partition);
+      await this.host.checkpoint();
       logger.warn('log of an earlier topic moved aside', {
         partition: partitionName(topic, partition),
         topicId: log.topicId,
@@ -217,11 +223,14 @@ export class RoleChanges {
     const { partitions, logger, clock } = this.host;
     const partition = partitions.get(key);
     if (partition && !hasCode(error, 'DISK_FULL')) return partition.noticeFailure(error);
-    logger.error('replica cannot be opened', {
-      partition: partitionName(state.topic, state.partition),
-      reason: error.message,
-      hint: error.hint,
-    });
+    if (!this.reported.has(key)) {
+      this.reported.add(key);
+      logger.error('replica cannot take its role', {
+        partition: partitionName(state.topic, state.partition),
+        reason: error.message,
+        hint: error.hint,
+      });
+    }
     this.deferred.set(key, state);
     this.retryTimer?.cancel();
     this.retryTimer = clock.setTimer(RETRY_MS, () => this.retryDeferred());

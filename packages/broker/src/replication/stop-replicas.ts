@@ -15,6 +15,8 @@ export interface StopReplicasHost {
   readonly changes: RoleChanges;
   readonly partitions: Map<string, Partition>;
   readonly brokerEpoch: () => number | undefined;
+  /** The file of HWs goes by names: what this topic left there must not be taken for the next one's. */
+  readonly checkpoint: () => Promise<void>;
 }
 
 /** Never rejects: each refusal is in its result. */
@@ -53,6 +55,7 @@ async function stop(host: StopReplicasHost, key: string, request: StopReplica): 
   if (!deleteData) return false;
   host.partitions.delete(key);
   if (host.logStore.get(topicId, number)) await host.logStore.delete(topicId, number);
+  await host.checkpoint();
   // Nothing there any more counts as deleted: the controller may ask twice.
   return true;
 }

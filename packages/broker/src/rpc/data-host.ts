@@ -41,7 +41,7 @@ export interface LedPartition {
 export function ledPartition(host: DataHost, asked: AskedPartition, caller: Caller): LedPartition {
   const named = asked.topicId === '' ? byName(host, asked, caller) : asked;
   const partition = host.find(named, caller.listener);
-  const hint = host.leaderHint(partition, caller.listener);
+  const hint = (): LeaderHint | undefined => host.leaderHint(partition, caller.listener);
   return { partition, leader: partition.requireLeader(named.leaderEpoch, hint) };
 }
 
