@@ -68,7 +68,7 @@ interface LoadedSegments {
   kept: Segment[];
   cutBytes: number;
   /** Epoch changes found in the segments that were verified, in order. */
-  readonly changes: EpochEntry[];
+  changes: EpochEntry[];
 }
 
 async function loadSegments(
@@ -92,18 +92,39 @@ async function loadSegments(
     loaded.kept.push(segment);
     if (!mustVerify && segment.openIndexes()) {
       progress = undefined;
-      continue;
+    } else {
+      progress = await verifySegment(segment, progress, loaded.changes);
+      const torn = segment.size - progress.validBytes;
+      if (torn > 0) {
+        cut = true;
+        loaded.cutBytes += torn;
+        segment.file.truncate(progress.validBytes);
+      }
     }
-    progress = await verifySegment(segment, progress, loaded.changes);
-    const torn = segment.size - progress.validBytes;
-    if (torn > 0) {
-      cut = true;
-      loaded.cutBytes += torn;
-      segment.file.truncate(progress.validBytes);
+    if (following !== undefined && segment.nextOffset > following) {
+      progress = trimTo(following, segment, loaded);
     }
   }
   if (loaded.cutBytes > 0) reportCut(options, loaded);
   return loaded;
+}
+
+/**
+ * The next segment begins inside this one: it was made after a truncation of this one, which did not reach the
+ * device. What is behind its beginning is of the older history.
+ */
+function trimTo(offset: number, segment: Segment, loaded: LoadedSegments): VerifyProgress {
+  const before = segment.size;
+  const first = segment.findBatch(offset);
+  if (first) segment.truncate(first.position, first.header.baseOffset);
+  segment.seal();
+  loaded.cutBytes += before - segment.size;
+  loaded.changes = loaded.changes.filter((change) => change.startOffset < segment.nextOffset);
+  return {
+    validBytes: segment.size,
+    nextOffset: segment.nextOffset,
+    latestEpoch: loaded.changes.at(-1)?.epoch ?? -1,
+  };
 }
 
 function loadEpochs(
