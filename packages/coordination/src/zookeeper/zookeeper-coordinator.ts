@@ -2,7 +2,7 @@
  * The Coordinator on a real ZooKeeper ensemble. Connecting never fails by itself: it goes on trying; `ready` has the
  * deadline.
  */
-import { TributaryError, type Clock, type Logger, type Random } from '@tributary/common';
+import { Deadline, TributaryError, type Clock, type Logger, type Random } from '@tributary/common';
 import type { SessionTicket } from '../coordinator';
 import { CoordinatorClient } from '../session/coordinator-client';
 import type { Session, SessionFactory, StateListener } from '../session/session';
@@ -46,24 +46,34 @@ class ZooKeeperSessions implements SessionFactory {
     return new ClientSession({ ...this.sessionOptions(), onState });
   }
 
-  end(ticket: SessionTicket, timeoutMs: number): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      let settled = false;
-      const settle = (answer: () => void): void => {
-        if (settled) return;
-        settled = true;
-        timer.cancel();
-        answer();
-      };
+  /**
+   * Its client may still live and take the session back in between; then the close is refused in silence. So it is
+   * asked for until the server says that it is over.
+   */
+  async end(ticket: SessionTicket, timeoutMs: number): Promise<boolean> {
+    const deadline = Deadline.after(this.clock, timeoutMs);
+    for (let closed = false; ; closed = true) {
+      const found = await this.closeOnce(ticket, deadline.remainingMs);
+      if (found === 'over') return closed;
+      if (found === 'unreachable') throw this.unreachable(timeoutMs);
+    }
+  }
+
+  private closeOnce(
+    ticket: SessionTicket,
+    timeoutMs: number,
+  ): Promise<'over' | 'closed' | 'unreachable'> {
+    return new Promise((resolve) => {
       const onState: StateListener = (state) => {
-        if (state === 'expired') settle(() => resolve(false));
-        if (state !== 'connected') return;
-        void session.close(timeoutMs).then(() => settle(() => resolve(true)));
+        if (state !== 'expired' && state !== 'connected') return;
+        timer.cancel();
+        if (state === 'expired') resolve('over');
+        else void session.close(timeoutMs).then(() => resolve('closed'));
       };
       const session = new ClientSession({ ...this.sessionOptions(), onState, ticket });
       const timer = this.clock.setTimer(timeoutMs, () => {
         void session.close(0);
-        settle(() => reject(this.unreachable(timeoutMs)));
+        resolve('unreachable');
       });
     });
   }

@@ -184,7 +184,8 @@ export function describeClusterNounsContract(
       test('broker id: a second broker with the same id is refused, naming the host of the first', async () => {
         const first = await harness.connect();
         const epoch = await registry(first).register(registration(7, 'host-of-the-first'));
-        const second = registry().register(registration(7, 'host-of-the-second'));
+        const impatient = await harness.connect({ sessionTimeoutMs: 1_000 });
+        const second = registry(impatient).register(registration(7, 'host-of-the-second'));
         const error = await failure(second);
         expect(error).toMatchObject({ code: 'BROKER_ID_IN_USE' });
         expect(error.message).toContain('host-of-the-first');

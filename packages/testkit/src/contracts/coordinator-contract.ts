@@ -8,7 +8,7 @@ import type { Coordinator, CoordinatorNode, SessionEvent } from '@tributary/coor
 
 export interface CoordinatorHarness {
   /** A client that is ready. All clients of one harness share a tree of their own, empty at first. */
-  connect(): Promise<Coordinator>;
+  connect(options?: { readonly sessionTimeoutMs?: number }): Promise<Coordinator>;
   /** Lets time pass until the condition holds; throws when it does not soon. */
   until(condition: () => boolean): Promise<void>;
   /** Ends what `connect` made. */

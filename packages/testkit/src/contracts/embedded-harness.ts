@@ -2,7 +2,11 @@
  * An embedded ensemble on a simulated clock, as a harness for the contract suites.
  */
 import { seededRandom } from '@tributary/common';
-import { EmbeddedEnsemble, type EmbeddedCoordinator } from '@tributary/coordination';
+import {
+  EmbeddedEnsemble,
+  type EmbeddedConnectOptions,
+  type EmbeddedCoordinator,
+} from '@tributary/coordination';
 import { SimulatedClock } from '../simulation/simulated-clock';
 import type { ClusterNounsHarness } from './cluster-nouns-contract';
 
@@ -14,8 +18,8 @@ export class EmbeddedHarness implements ClusterNounsHarness {
   readonly ensemble = new EmbeddedEnsemble({ clock: this.clock, random: this.random });
   private readonly clients: EmbeddedCoordinator[] = [];
 
-  async connect(): Promise<EmbeddedCoordinator> {
-    const client = this.ensemble.connect({ sessionTimeoutMs: 2_000 });
+  async connect(options: EmbeddedConnectOptions = {}): Promise<EmbeddedCoordinator> {
+    const client = this.ensemble.connect({ sessionTimeoutMs: 2_000, ...options });
     this.clients.push(client);
     await client.ready(1_000);
     return client;

@@ -44,6 +44,16 @@ export class TestEnsemble {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
+  /** Every node is stopped and comes back without any data. */
+  async wipe(): Promise<void> {
+    await Promise.all(this.zooKeeper.nodes.map((node) => node.kill('SIGKILL')));
+    for (const node of this.zooKeeper.nodes) {
+      rmSync(join(this.directory, `node-${node.id}`, 'data'), { recursive: true });
+      node.start();
+    }
+    await this.zooKeeper.waitReady();
+  }
+
   /** A chroot that nobody else has. */
   newChroot(): string {
     this.trees += 1;
@@ -79,7 +89,7 @@ export class ZooKeeperHarness implements ClusterNounsHarness {
   open({ servers, ...overrides }: ConnectOverrides = {}): ZooKeeperCoordinator {
     const client = ZooKeeperCoordinator.connect({
       connectString: (servers ?? this.servers) + this.chroot,
-      sessionTimeoutMs: 2_000,
+      sessionTimeoutMs: 4_000,
       clock: systemClock,
       random: systemRandom,
       logger: silentLogger,

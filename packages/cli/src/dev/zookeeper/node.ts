@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ZooKeeperInstallation } from './installation';
 import { launchDocker, launchJava, signalContainer } from './launcher';
-import { servingMode } from './ports';
+import { fourLetterWord, servingMode } from './ports';
 
 export interface NodeOptions {
   readonly id: number;
@@ -23,6 +23,7 @@ export interface NodeOptions {
 }
 
 const READY_POLL_MS = 15;
+const FOUR_LETTER_TIMEOUT_MS = 1_000;
 
 export class ZooKeeperNode {
   private child: ChildProcess | undefined;
@@ -103,6 +104,11 @@ export class ZooKeeperNode {
   /** undefined: does not serve now. */
   mode(): Promise<string | undefined> {
     return servingMode(this.port);
+  }
+
+  /** `cons`, `mntr` and the like; empty when there is no answer. */
+  fourLetterWord(word: string): Promise<string> {
+    return fourLetterWord(this.port, word, FOUR_LETTER_TIMEOUT_MS);
   }
 
   /** Sends a signal; with SIGKILL or SIGTERM waits for the end. */
