@@ -9,7 +9,7 @@ build();
 const args = process.argv.slice(2);
 process.argv = [process.argv[0], 'trib', 'dev', 'up', '--fallback-embedded', ...args];
 stopWithNpm();
-const { main } = (await import('../packages/cli/dist/main.js')).default;
+const { main } = (await import('../packages/cli/dist/main-dev.js')).default;
 await main(process.argv);
 
 /** npm that was killed hard tells nobody: without it the cluster must not stay. */

@@ -1,2 +1,3 @@
 #!/usr/bin/env node
-void require('../dist/main.js').main(process.argv);
+const entry = process.argv[2] === 'dev' ? '../dist/main-dev.js' : '../dist/main.js';
+void require(entry).main(process.argv);

@@ -22,10 +22,10 @@ interface DevOptions {
 export function registerDevCommands(program: Command): void {
   const dev = program.command('dev').description('a cluster on this machine');
   registerUp(dev);
-  withFolder(dev.command('status').description('processes, ports and states'))
-    .addOption(new Option('-o, --output <format>').choices(['table', 'json']).default('table'))
-    .action(runCommand(status));
-  withFolder(dev.command('kill <id>').description('sends a signal to a broker'))
+  withStatus(dev.command('status').description('processes, ports and states')).action(
+    runCommand(status),
+  );
+  withStatus(dev.command('kill <id>').description('sends a signal to a broker'))
     .option('--signal <name>', 'SIGKILL, SIGTERM, SIGSTOP or SIGCONT', 'SIGKILL')
     .action(
       runCommand<DevOptions & { signal: string }>(([id], options) =>
@@ -36,7 +36,7 @@ export function registerDevCommands(program: Command): void {
         }),
       ),
     );
-  withFolder(
+  withStatus(
     dev.command('start <id>').description('starts a broker again and waits for it'),
   ).action(
     runCommand<DevOptions>(([id], options) =>
@@ -148,6 +148,13 @@ function printStatus(answer: unknown, options: DevOptions): void {
   }));
   const columns = ['part', 'pid', 'address', 'http', 'state'];
   process.stdout.write(renderTable(columns, [...nodes, ...brokers]));
+}
+
+/** For commands that end by printing the status. */
+function withStatus(command: Command): Command {
+  return withFolder(command).addOption(
+    new Option('-o, --output <format>', 'how to print').choices(['table', 'json']).default('table'),
+  );
 }
 
 function withFolder(command: Command): Command {

@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import { registerDataCommands } from './commands';
+import { registerDevCommands } from './dev';
+import { createProgram, run } from './program';
+
+async function exitCodeOf(
+  ...args: string[]
+): Promise<{ code: unknown; stdout: string; stderr: string }> {
+  const program = createProgram(registerDataCommands, registerDevCommands);
+  let stdout = '';
+  let stderr = '';
+  everyCommand(program, (command) =>
+    command.configureOutput({
+      writeOut: (text) => (stdout += text),
+      writeErr: (text) => (stderr += text),
+    }),
+  );
+  const before = process.exitCode;
+  await run(program, ['node', 'trib', ...args]);
+  const code = process.exitCode;
+  process.exitCode = before;
+  return { code: code ?? 0, stdout, stderr };
+}
+
+function everyCommand(command: Command, visit: (command: Command) => void): void {
+  visit(command);
+  command.commands.forEach((child) => everyCommand(child, visit));
+}
+
+test('help lists every noun and the exit codes, and is not a failure', async () => {
+  const { code, stdout } = await exitCodeOf('--help');
+  expect(code).toBe(0);
+  for (const noun of ['topic', 'produce', 'consume', 'group', 'cluster', 'dev']) {
+    expect(stdout).toMatch(new RegExp(`^ {2}${noun}\\b`, 'm'));
+  }
+  expect(stdout).toContain('Exit codes:');
+});
+
+test.each([
+  [['dvv'], 'unknown command'],
+  [['dev', 'up', '--brokers', '0'], 'must be a whole number from 1 to 9'],
+  [['dev', 'up', '--zookeeper-nodes', '2'], 'Allowed choices are 1, 3'],
+  [['topic', 'create'], "missing required argument 'topic'"],
+])('usage errors have exit code 2: %j', async (args, message) => {
+  const { code, stderr } = await exitCodeOf(...args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
