@@ -97,18 +97,32 @@ export class RecordReader {
     return this.bytes[this.at++] as number;
   }
 
+  /** Nearly all numbers have one byte: small enough to be inlined where it is called. */
   private varint(): number {
-    let byte = this.byte();
-    let value = byte & 0x7f;
-    for (let shift = 7; byte > 0x7f; shift += 7) {
-      if (shift > 28) throw invalidBatch('a number has more than five bytes');
-      byte = this.byte();
+    const first = this.at < this.end ? (this.bytes[this.at] as number) : 0x80;
+    if (first > 0x7f) return this.longVarint();
+    this.at += 1;
+    return (first >>> 1) ^ -(first & 1);
+  }
+
+  private longVarint(): number {
+    let value = 0;
+    for (let shift = 0; shift <= 28; shift += 7) {
+      const byte = this.byte();
       value |= (byte & 0x7f) << shift;
+      if (byte <= 0x7f) return (value >>> 1) ^ -(value & 1);
     }
-    return (value >>> 1) ^ -(value & 1);
+    throw invalidBatch('a number has more than five bytes');
   }
 
   private varlong(): number {
+    const first = this.at < this.end ? (this.bytes[this.at] as number) : 0x80;
+    if (first > 0x7f) return this.longVarlong();
+    this.at += 1;
+    return (first >>> 1) ^ -(first & 1);
+  }
+
+  private longVarlong(): number {
     const from = this.at;
     let value = 0;
     for (let shift = 0; shift < 28; shift += 7) {
