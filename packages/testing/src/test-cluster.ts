@@ -5,7 +5,7 @@
  * ```ts
  * const cluster = await startTestCluster({ brokers: 3 });
  * const client = cluster.client();
- * await client.admin().createTopic('orders', { partitions: 3 });
+ * await client.admin().createTopic({ topic: 'orders', partitions: 3 });
  * await cluster.kill(1); // what does my application do?
  * await cluster.close();
  * ```
