@@ -12,6 +12,7 @@ import {
 } from '@tributary/common';
 import type { Logger } from '@tributary/common';
 import { Admin } from './admin/admin';
+import type { CallOptions, CloseOptions } from './call-options';
 import { checkClientOptions, type ClientConfig, type ClientOptions } from './client-config';
 import { ClusterAccess } from './connection/cluster-access';
 import { Consumer, type ConsumerOptions } from './consumer';
@@ -19,17 +20,6 @@ import { MetadataCache } from './metadata/metadata-cache';
 import { Producer } from './producer/producer';
 import type { ProducerOptions } from './producer/producer-options';
 import type { ClientContext } from './seams';
-
-export interface CallOptions {
-  readonly signal?: AbortSignal;
-  /** Default: the client's requestTimeoutMs. */
-  readonly timeoutMs?: number;
-}
-
-export interface CloseOptions {
-  /** How long to finish what was begun. Default 5000. */
-  readonly timeoutMs?: number;
-}
 
 interface Closable {
   close(options: CloseOptions): Promise<void>;

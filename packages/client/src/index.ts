@@ -1,5 +1,6 @@
 /** The public SDK. */
-export { createClient, type CallOptions, type Client, type CloseOptions } from './client';
+export type { CallOptions, CloseOptions } from './call-options';
+export { createClient, type Client } from './client';
 export type { ClientOptions } from './client-config';
 export type { Admin } from './admin/admin';
 export type * from './admin/admin-types';

@@ -14,6 +14,7 @@ export * from './fakes/memory-log-store';
 export * from './contracts/coordinated-groups-harness';
 export * from './contracts/group-store-contract';
 export * from './simulation/running-clock';
+export * from './fakes/produce-script';
 export * from './fakes/scripted-cluster';
 export type { ScriptedPartition } from './fakes/scripted-partition';
 export * from './zookeeper/fault-proxy';

@@ -1,5 +1,5 @@
 /** What the admin takes and gives. Offsets are bigint here, as everywhere in the public SDK. */
-import type { CallOptions } from '../client';
+import type { CallOptions } from '../call-options';
 
 export interface NewTopic {
   readonly topic: string;

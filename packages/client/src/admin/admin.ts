@@ -4,7 +4,7 @@
  */
 import { Deadline, TributaryError, validateTopicName } from '@tributary/common';
 import { methods } from '@tributary/protocol';
-import type { CallOptions } from '../client';
+import type { CallOptions } from '../call-options';
 import type { ClientContext, TopicView } from '../seams';
 import type {
   ClusterDescription,

@@ -10,7 +10,7 @@ import type { Delivery } from './record-batch';
 import type { SendBudget } from './send-budget';
 
 /** Sends that wait for metadata or for room. */
-export const MAX_WAITING_SENDS = 100_000;
+export const MAX_WAITING_SENDS = 1_000_000;
 
 export interface Send extends EncodedRecord {
   readonly topic: string;

@@ -4,7 +4,7 @@
  * send has its fate within deliveryTimeoutMs. Made by the client.
  */
 import { Deadline, TributaryError, validateTopicName } from '@tributary/common';
-import type { CallOptions, CloseOptions } from '../client';
+import type { CallOptions, CloseOptions } from '../call-options';
 import type { ClientContext, TopicView } from '../seams';
 import { Admission, type Send } from './admission';
 import { BatchDeliveries, PromisedDelivery, type SendOutcome } from './deliveries';

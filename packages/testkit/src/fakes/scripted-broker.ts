@@ -2,28 +2,54 @@
  * One broker of a scripted cluster: the handlers of the Broker service that a producer needs, each step of a
  * produce request in the hands of the test's script. Called by ScriptedCluster.
  */
-import { TributaryError } from '@tributary/common';
+import { TributaryError, type Clock } from '@tributary/common';
 import {
   answerHello,
   bidiHandler,
   methods,
   toWireError,
   unaryHandler,
+  type DescribeClusterResponseInput,
   type Handler,
+  type InitProducerRequest,
+  type InitProducerResponseInput,
+  type ListOffsetsRequest,
+  type ListOffsetsResponseInput,
   type MessageStream,
+  type MetadataRequest,
+  type MetadataResponseInput,
   type ProduceDownInput,
   type ProducePartition,
   type ProduceRequest,
   type ProduceUp,
 } from '@tributary/protocol';
 import { decodeBatch, readBatchHeader } from '@tributary/record';
-import type { ProduceAttempt, ScriptedCluster } from './scripted-cluster';
+import type { ProduceAttempt, ScriptStep } from './produce-script';
+import type { ScriptedPartition } from './scripted-partition';
+
+/** The cluster, as its brokers see it. */
+export interface ScriptedHost {
+  readonly clock: Clock;
+  readonly clusterId: string;
+  readonly options: { readonly creditBytes?: number; readonly silentHello?: number };
+  readonly attempts: ProduceAttempt[];
+  readonly script: (attempt: ProduceAttempt) => ScriptStep | undefined;
+  ledPartition(brokerId: number, entry: ProducePartition): ScriptedPartition;
+  metadata(request: MetadataRequest): MetadataResponseInput;
+  initProducer(request: InitProducerRequest): InitProducerResponseInput;
+  listOffsets(brokerId: number, request: ListOffsetsRequest): ListOffsetsResponseInput;
+  describeCluster(): DescribeClusterResponseInput;
+  hasTopic(topic: string): boolean;
+  topicIdOf(topic: string): string;
+  createTopic(topic: string, partitions: number, configs: Record<string, string>): void;
+  deleteTopic(topic: string): void;
+}
 
 type ProduceSide = MessageStream<ProduceDownInput, ProduceUp>;
 
 export class ScriptedBroker {
   constructor(
-    private readonly cluster: ScriptedCluster,
+    private readonly cluster: ScriptedHost,
     readonly brokerId: number,
   ) {}
 

@@ -20,28 +20,9 @@ import type {
 } from '@tributary/protocol';
 import { toWireError } from '@tributary/protocol';
 import { SimulatedNetwork } from '../simulation/simulated-network';
-import { ScriptedBroker } from './scripted-broker';
+import type { ProduceAttempt, ScriptStep } from './produce-script';
+import { ScriptedBroker, type ScriptedHost } from './scripted-broker';
 import { ScriptedPartition } from './scripted-partition';
-
-export interface ProduceAttempt {
-  /** 1, 2, 3 ... over the whole cluster. */
-  readonly number: number;
-  readonly broker: number;
-  readonly topic: string;
-  readonly topicId: string;
-  readonly partition: number;
-  readonly leaderEpoch: number;
-  readonly producerId: number;
-  readonly producerEpoch: number;
-  readonly baseSequence: number;
-  readonly acks: number;
-  readonly values: readonly string[];
-}
-
-export type ScriptStep =
-  | { readonly do: 'append'; readonly afterMs?: number }
-  | { readonly do: 'refuse'; readonly with: TributaryError }
-  | { readonly do: 'cut' | 'append and cut' | 'append in silence' | 'silence' };
 
 export interface ScriptedClusterOptions {
   /** Default 3, with the ids 1, 2, 3. */
@@ -59,7 +40,7 @@ interface ScriptedTopic {
   readonly configs: Readonly<Record<string, string>>;
 }
 
-export class ScriptedCluster {
+export class ScriptedCluster implements ScriptedHost {
   readonly clusterId = 'scripted';
   readonly network: SimulatedNetwork;
   readonly attempts: ProduceAttempt[] = [];
