@@ -21,22 +21,15 @@ import {
 } from '@tributary/protocol';
 import type { RecordInput } from '@tributary/record';
 import { SimulatedNetwork } from '../simulation/simulated-network';
-import { FetchServer } from './fetch-server';
+import { FetchServer, type FetchAttempt, type FetchHost } from './fetch-server';
 import { FetchedLog } from './fetched-log';
-
-export interface FetchAttempt {
-  readonly broker: number;
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-}
 
 interface FakeTopic {
   readonly topicId: string;
   readonly partitions: readonly FetchedLog[];
 }
 
-export class FetchCluster {
+export class FetchCluster implements FetchHost {
   readonly network: SimulatedNetwork;
   readonly attempts: FetchAttempt[] = [];
   /** Refuses what it answers an error for; undefined: serve. */

@@ -1,5 +1,5 @@
 /** The broker's side of one fetch stream of a FetchCluster: long polls, per-partition refusals. */
-import type { Timer } from '@tributary/common';
+import type { Clock, Timer, TributaryError } from '@tributary/common';
 import {
   toWireError,
   type FetchDownInput,
@@ -9,7 +9,24 @@ import {
   type FetchUp,
   type MessageStream,
 } from '@tributary/protocol';
-import type { FetchCluster } from './fetch-cluster';
+import type { FetchedLog } from './fetched-log';
+
+export interface FetchAttempt {
+  readonly broker: number;
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/** What the stream wants of its cluster. */
+export interface FetchHost {
+  readonly clock: Clock;
+  readonly attempts: FetchAttempt[];
+  readonly silent: ReadonlySet<number>;
+  refuse(attempt: FetchAttempt): TributaryError | undefined;
+  /** Throws what a broker answers. */
+  ledLog(brokerId: number, asked: FetchPartition): FetchedLog;
+}
 
 interface Answer {
   readonly results: FetchResultInput[];
@@ -22,7 +39,7 @@ export class FetchServer {
   private readonly timers = new Set<Timer>();
 
   constructor(
-    private readonly cluster: FetchCluster,
+    private readonly cluster: FetchHost,
     private readonly brokerId: number,
     private readonly stream: MessageStream<FetchDownInput, FetchUp>,
   ) {}
@@ -85,7 +102,7 @@ export class FetchServer {
     for (const asked of request.partitions) this.logOf(asked)?.onChange(once);
   }
 
-  private logOf(asked: FetchPartition): ReturnType<FetchCluster['log']> | undefined {
+  private logOf(asked: FetchPartition): FetchedLog | undefined {
     try {
       return this.cluster.ledLog(this.brokerId, asked);
     } catch {
