@@ -158,6 +158,14 @@ export function ticked(state: LeaderState, now: number): Step {
   return isr ? propose(state, isr, now, []) : settle(state, now, []);
 }
 
+/**
+ * Asks the controller for the ISR as it is: nothing changes if this replica still leads, and the answer is
+ * FENCED_LEADER_EPOCH if it does not.
+ */
+export function doubted(state: LeaderState, now: number): Step {
+  return state.pending ? { state, effects: [] } : propose(state, state.isr, now, []);
+}
+
 function withFollower(
   state: LeaderState,
   brokerId: number,

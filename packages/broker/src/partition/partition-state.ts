@@ -151,6 +151,8 @@ export type PartitionEvent =
       readonly caughtUpAt: number | undefined;
     }
   | { readonly kind: 'tick' }
+  /** A client claims a higher leader epoch. Clients are not believed, but the controller is asked. */
+  | { readonly kind: 'doubted' }
   | {
       readonly kind: 'altered';
       readonly requestId: number;

@@ -88,6 +88,7 @@ describe('every event in every role', () => {
     detached: { kind: 'detached', brokerId: 2 },
     acknowledged: ack(2, 100),
     tick: { kind: 'tick' },
+    doubted: { kind: 'doubted' },
     altered: { kind: 'altered', requestId: 1, leaderEpoch: 5, partitionEpoch: 8, isr: [1] },
     alterFailed: { kind: 'alterFailed', requestId: 1, code: 'TIMEOUT' },
     replicated: { kind: 'replicated', logEndOffset: 120, leaderHighWatermark: 110 },
@@ -107,6 +108,7 @@ describe('every event in every role', () => {
       detached: 'offline',
       acknowledged: 'offline',
       tick: 'offline',
+      doubted: 'offline',
       altered: 'offline',
       alterFailed: 'offline',
       replicated: 'offline',
@@ -124,6 +126,7 @@ describe('every event in every role', () => {
       detached: 'follower',
       acknowledged: 'follower',
       tick: 'follower',
+      doubted: 'follower',
       altered: 'follower',
       alterFailed: 'follower',
       replicated: 'follower',
@@ -141,6 +144,7 @@ describe('every event in every role', () => {
       detached: 'leader',
       acknowledged: 'leader',
       tick: 'leader',
+      doubted: 'leader',
       altered: 'leader',
       alterFailed: 'leader',
       replicated: 'leader',
@@ -158,6 +162,7 @@ describe('every event in every role', () => {
       detached: 'offline',
       acknowledged: 'offline',
       tick: 'offline',
+      doubted: 'offline',
       altered: 'offline',
       alterFailed: 'offline',
       replicated: 'offline',
@@ -477,6 +482,17 @@ describe('asking the controller', () => {
     });
     expect(state.role).toBe('offline');
     expect(effects).toMatchObject([{ kind: 'leadershipEnded' }]);
+  });
+
+  it('a higher epoch that a client claims is not believed, but checked with the controller', () => {
+    const { leader: state, effects } = run(leader, { kind: 'doubted' });
+    expect(state.role).toBe('leader');
+    expect(alters(effects)).toEqual([[1, 2]]);
+    expect(alters(run(state, { kind: 'doubted' }).effects)).toEqual([]);
+    const same = run(state, { ...answer, partitionEpoch: 7, isr: [1, 2] });
+    expect(same.leader).toMatchObject({ isr: [1, 2], pending: undefined });
+    const fenced = { kind: 'alterFailed', requestId: 1, code: 'FENCED_LEADER_EPOCH' } as const;
+    expect(run(state, fenced).state.role).toBe('offline');
   });
 
   it('a refusal of an earlier question does not touch the next one', () => {

@@ -14,6 +14,7 @@ import {
   changedWhileLeading,
   clusterChanged,
   detached,
+  doubted,
   lead,
   ticked,
 } from './leader-step';
@@ -53,7 +54,14 @@ export function step(state: PartitionState, event: PartitionEvent, now: number):
 function leaderEvent(
   state: Extract<PartitionState, { role: 'leader' }>,
   event: EventOf<
-    'cluster' | 'attached' | 'detached' | 'acknowledged' | 'tick' | 'altered' | 'alterFailed'
+    | 'cluster'
+    | 'attached'
+    | 'detached'
+    | 'acknowledged'
+    | 'tick'
+    | 'doubted'
+    | 'altered'
+    | 'alterFailed'
   >,
   now: number,
 ): Step {
@@ -68,6 +76,8 @@ function leaderEvent(
       return acknowledged(state, event, now);
     case 'tick':
       return ticked(state, now);
+    case 'doubted':
+      return doubted(state, now);
     case 'altered':
       return altered(state, event, now);
     case 'alterFailed':

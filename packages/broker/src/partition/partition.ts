@@ -53,6 +53,9 @@ export interface PartitionContext {
   readonly failed: (partition: Partition) => void;
 }
 
+/** Between two questions to the controller that clients provoke. */
+const DOUBT_PAUSE_MS = 500;
+
 export class Partition {
   readonly topic: string;
   readonly topicId: string;
@@ -65,6 +68,7 @@ export class Partition {
   private readonly watchers = new Set<() => void>();
   /** Counts role changes and resignations, so that one that awaits sees that it was overtaken. */
   private roleChanges = 0;
+  private doubtedAt = -Infinity;
 
   constructor(
     readonly log: PartitionLog,
@@ -181,9 +185,17 @@ export class Partition {
     }
     if (leaderEpoch > state.leaderEpoch) {
       const message = `leader epoch ${leaderEpoch} of ${name} is not known here, ${state.leaderEpoch} is`;
+      this.doubt();
       throw new TributaryError('UNKNOWN_LEADER_EPOCH', message);
     }
     return state;
+  }
+
+  private doubt(): void {
+    const now = this.context.clock.now();
+    if (now - this.doubtedAt < DOUBT_PAUSE_MS) return;
+    this.doubtedAt = now;
+    this.dispatch({ kind: 'doubted' });
   }
 
   /** Up front for acks=all: nothing is appended that could not be answered. */

@@ -60,6 +60,7 @@ export class DataCluster {
   private readonly topics = new Map<string, TopicInfo>();
   private readonly ineligible = new Set<number>();
   private readonly cutOff = new Set<number>();
+  private readonly mayAsk = new Set<number>();
   private sequence = 0;
   private lives = 100;
   private readonly client: Transport;
@@ -168,6 +169,11 @@ export class DataCluster {
     this.cutOff.add(id);
   }
 
+  /** It may ask the controller again, but no news comes to it. */
+  letAsk(id: number): void {
+    this.mayAsk.add(id);
+  }
+
   reconnectToController(id: number): Promise<void> {
     this.cutOff.delete(id);
     return this.publish([...this.states.values()]);
@@ -209,7 +215,7 @@ export class DataCluster {
     return {
       alterPartition: async (change) => {
         this.asked.push(change);
-        if (this.controllerDown || this.cutOff.has(id)) {
+        if (this.controllerDown || (this.cutOff.has(id) && !this.mayAsk.has(id))) {
           throw new TributaryError('UNAVAILABLE', 'no control stream');
         }
         return this.alter(change);

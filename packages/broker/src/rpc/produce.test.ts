@@ -164,6 +164,21 @@ describe('produce', () => {
     await w.clock.settleWithin(w.cluster.close(), 10_000);
   });
 
+  it('a leader that a client shows a higher epoch asks the controller, and resigns if that is true', async () => {
+    const w = await world([1, 2, 3]);
+    w.cluster.cutOffFromController(1);
+    const claim = await w.produce(['a'], { leaderEpoch: 9 });
+    expect(claim.error?.code).toBe('UNKNOWN_LEADER_EPOCH');
+    expect(w.cluster.partition(1).state.role).toBe('leader');
+    await w.cluster.elect(2);
+    w.cluster.letAsk(1);
+    await w.clock.advance(1_000);
+    await w.produce(['a'], { leaderEpoch: 1 });
+    await w.clock.advance(10);
+    expect(w.cluster.partition(1).state.role).toBe('offline');
+    await w.clock.settleWithin(w.cluster.close(), 10_000);
+  });
+
   it('a follower says who leads, on the listener that the client used', async () => {
     const w = await world([1, 2]);
     const { error } = await w.clock.settleWithin(w.cluster.produce(2, ['a']), 1_000);

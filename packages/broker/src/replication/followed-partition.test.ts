@@ -1,0 +1,220 @@
+import { seededRandom, silentLogger } from '@tributary/common';
+import type { FollowUpInput, Push } from '@tributary/protocol';
+import { assignOffsetAndEpoch } from '@tributary/record';
+import { MemoryLog, SimulatedClock } from '@tributary/testkit';
+import { WaiterBudget } from '../partition/commit-purgatory';
+import { Partition } from '../partition/partition';
+import { batchOf } from './data-cluster.fixture';
+import { defaultDataLimits } from './data-limits';
+import { FollowedPartition } from './followed-partition';
+
+const EPOCH = 3;
+const config = { minInsyncReplicas: 1, segmentBytes: 1e9, maxMessageBytes: 1e6 };
+
+/** A follower of epoch 3 that has attached; what it sends is recorded. */
+function followed(batches = 2): {
+  clock: SimulatedClock;
+  log: MemoryLog;
+  partition: Partition;
+  follower: FollowedPartition;
+  sent: FollowUpInput[];
+  attachId: () => number;
+  push: (overrides?: Partial<Push>) => Push;
+  accept: () => void;
+} {
+  const clock = new SimulatedClock();
+  const log = new MemoryLog('t', 'id', 0);
+  for (let at = 0; at < batches; at += 1) log.appendAsFollower(batchAt(at));
+  const partition = new Partition(log, config, 0, {
+    brokerId: 2,
+    clock,
+    logger: silentLogger,
+    budget: new WaiterBudget(10),
+    alter: () => undefined,
+    failed: () => undefined,
+  });
+  partition.dispatch({ kind: 'follow', leaderId: 1, leaderEpoch: EPOCH, partitionEpoch: 0 });
+  const sent: FollowUpInput[] = [];
+  let ids = 0;
+  const follower = new FollowedPartition(partition, EPOCH, {
+    clock,
+    random: seededRandom(1),
+    logger: silentLogger,
+    limits: defaultDataLimits,
+    leaderId: 1,
+    up: true,
+    send: (message) => sent.push(message),
+    nextAttachId: () => (ids += 1),
+  });
+  follower.attach();
+  const attachId = (): number => ids;
+  const named = { topicId: 'id', partition: 0, leaderEpoch: EPOCH };
+  return {
+    clock,
+    log,
+    partition,
+    follower,
+    sent,
+    attachId,
+    push: (overrides = {}) => ({
+      ...named,
+      attachId: attachId(),
+      fromOffset: log.logEndOffset,
+      batches: batchAt(log.logEndOffset),
+      highWatermark: 1,
+      logStartOffset: 0,
+      leaderLogEndOffset: 99,
+      markId: 5,
+      ...overrides,
+    }),
+    accept: () =>
+      follower.onAttachResult({
+        ...named,
+        attachId: attachId(),
+        outcome: 'accepted',
+        accepted: { fromOffset: log.logEndOffset, highWatermark: 1, logStartOffset: 0 },
+      }),
+  };
+}
+
+function batchAt(offset: number): Buffer {
+  const batch = batchOf([`${offset}`]);
+  assignOffsetAndEpoch(batch, offset, EPOCH);
+  return batch;
+}
+
+describe('a followed partition', () => {
+  it('attaches with its end and the epoch of its last batch, and takes nothing before it is accepted', () => {
+    const f = followed();
+    expect(f.sent[0]?.attach).toMatchObject({
+      logEndOffset: 2,
+      lastEpoch: 3,
+      attachId: 1,
+      leaderEpoch: 3,
+    });
+    f.follower.onPush(f.push());
+    expect(f.log.logEndOffset).toBe(2);
+    f.accept();
+    f.follower.onPush(f.push());
+    expect(f.log.logEndOffset).toBe(3);
+  });
+
+  it('acknowledges its end after the append, with the mark and the credit that it returns', () => {
+    const f = followed();
+    f.accept();
+    const push = f.push();
+    f.follower.onPush(push);
+    const creditBytes = push.batches.length;
+    expect(f.sent.at(-1)?.acknowledge).toMatchObject({ logEndOffset: 3, markId: 5, creditBytes });
+  });
+
+  it('drops what repeats another attach id or another epoch', () => {
+    const f = followed();
+    f.accept();
+    const before = f.sent.length;
+    f.follower.onPush(f.push({ attachId: 77 }));
+    f.follower.onPush(f.push({ leaderEpoch: 2 }));
+    const mark = { ...f.push(), attachId: 77, highWatermark: 2 };
+    f.follower.onMark(mark);
+    expect(f.log.logEndOffset).toBe(2);
+    expect(f.partition.state.highWatermark).toBe(1);
+    expect(f.sent).toHaveLength(before);
+  });
+
+  it('a push that does not continue the log ends the attach, and it attaches with a fresh id', async () => {
+    const f = followed();
+    f.accept();
+    f.follower.onPush(f.push({ fromOffset: 7 }));
+    expect(f.sent.at(-1)?.detach).toMatchObject({ attachId: 1 });
+    await f.clock.advance(100);
+    expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
+  });
+
+  it('settles the divergence before it touches the HW (KAFKA-14704)', () => {
+    const f = followed(4);
+    const answer = { topicId: 'id', partition: 0, leaderEpoch: EPOCH, attachId: 1 };
+    f.follower.onAttachResult({
+      ...answer,
+      outcome: 'truncate',
+      truncate: { epoch: 3, endOffset: 2 },
+    });
+    expect(f.log.logEndOffset).toBe(2);
+    expect(f.partition.state).toMatchObject({ highWatermark: 0, logEndOffset: 2 });
+    expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
+  });
+
+  it('an order to cut that cuts nothing is not repeated without end', async () => {
+    const f = followed();
+    const answer = { topicId: 'id', partition: 0, leaderEpoch: EPOCH };
+    for (let round = 0; round < 50; round += 1) {
+      f.follower.onAttachResult({
+        ...answer,
+        attachId: f.attachId(),
+        outcome: 'truncate',
+        truncate: { epoch: 3, endOffset: 9 },
+      });
+    }
+    expect(f.attachId()).toBe(1);
+    await f.clock.advance(100);
+    expect(f.attachId()).toBe(2);
+  });
+
+  it('after it was stopped, or the role changed, the log is not touched any more (KAFKA-13207)', () => {
+    for (const end of ['stop', 'role'] as const) {
+      const f = followed();
+      f.accept();
+      const push = f.push();
+      if (end === 'stop') f.follower.stop();
+      else f.partition.dispatch({ kind: 'follow', leaderId: 4, leaderEpoch: 4, partitionEpoch: 1 });
+      f.follower.onPush(push);
+      f.follower.onDetached({ topicId: 'id', partition: 0, attachId: 1, error: null });
+      expect(f.log.logEndOffset).toBe(2);
+      expect(f.clock.pendingTimers).toBe(0);
+    }
+  });
+
+  it('a corrupt push appends nothing, and it attaches again', async () => {
+    const f = followed();
+    f.accept();
+    const batches = batchAt(2);
+    batches[batches.length - 1]! ^= 1;
+    f.follower.onPush(f.push({ batches }));
+    expect(f.log.logEndOffset).toBe(2);
+    await f.clock.advance(100);
+    expect(f.attachId()).toBe(2);
+    expect(f.partition.state.role).toBe('follower');
+  });
+
+  it('an I/O error takes the replica offline, and nothing is asked any more', async () => {
+    const f = followed();
+    f.accept();
+    f.log.failNextAppend = 'STORAGE_ERROR';
+    f.follower.onPush(f.push());
+    expect(f.partition.state).toMatchObject({ role: 'offline', failed: true });
+    await f.clock.advance(10_000);
+    expect(f.attachId()).toBe(1);
+  });
+
+  it('waits longer with every refusal, up to a second', async () => {
+    const f = followed();
+    for (let round = 0; round < 12; round += 1) {
+      f.follower.onAttachResult({
+        topicId: 'id',
+        partition: 0,
+        leaderEpoch: EPOCH,
+        attachId: f.attachId(),
+        outcome: 'error',
+        error: {
+          code: 'UNKNOWN_LEADER_EPOCH',
+          message: '',
+          hint: '',
+          outcome: 'OUTCOME_UNSPECIFIED',
+          leader: null,
+        },
+      });
+      const before = f.attachId();
+      await f.clock.runUntil(() => f.attachId() > before, 1_001);
+      expect(f.attachId()).toBe(before + 1);
+    }
+  });
+});
