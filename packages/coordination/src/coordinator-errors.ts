@@ -1,7 +1,7 @@
 /**
  * The expected failures of the Coordinator port, made in one place so that both implementations say the same.
  */
-import { hasCode, TributaryError, type ErrorCode } from '@tributary/common';
+import { hasCode, TributaryError, type ErrorCode, type Outcome } from '@tributary/common';
 
 const meanings = {
   NO_NODE: 'there is no node',
@@ -12,10 +12,18 @@ const meanings = {
 
 export type NodeErrorCode = keyof typeof meanings;
 
-/** @param index of the culprit, in a multi. */
-export function nodeError(code: NodeErrorCode, path: string, index?: number): TributaryError {
+/**
+ * @param index of the culprit, in a multi.
+ * @param outcome 'maybe written': an attempt before this refusal may have been applied.
+ */
+export function nodeError(
+  code: NodeErrorCode,
+  path: string,
+  index?: number,
+  outcome: Outcome = 'not written',
+): TributaryError {
   const details: Record<string, string | number> = index === undefined ? { path } : { path, index };
-  return new TributaryError(code, `${meanings[code]} ${path}`, { details, outcome: 'not written' });
+  return new TributaryError(code, `${meanings[code]} ${path}`, { details, outcome });
 }
 
 /** One attempt failed with the connection. @param sent the request may have reached the server. */

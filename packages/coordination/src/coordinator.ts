@@ -7,7 +7,8 @@
  * Invariants:
  * - versions start at 0 and are really checked, 0 included;
  * - a write whose reply was lost is resolved by reading back where that is possible; where it is not, the
- *   error is COORDINATOR_UNAVAILABLE with outcome 'maybe written';
+ *   error has outcome 'maybe written': COORDINATOR_UNAVAILABLE, or the refusal (BAD_VERSION, NODE_EXISTS ...) of a
+ *   later attempt. Reading back compares bytes, so a compare-and-set writes bytes that name its writer;
  * - only the server ends a session: `expired` is emitted after the server has said so, never after a mere
  *   silence. Then a new session is opened without end until `close`;
  * - watches are hints: the callback gets a freshly read value, may miss steps in between, never the last one.

@@ -141,6 +141,8 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     session.expiry?.cancel();
     const previous = session.link;
     session.link = link;
+    // A connection counts only once a quorum has answered on it.
+    session.seenZxid = this.tree.zxid;
     // Its server cuts off the client that had the session before.
     if (previous && previous !== link) previous.bounce(0);
     return session.ticket;
@@ -195,10 +197,16 @@ export class EmbeddedEnsemble implements EmbeddedServer {
       session?.link?.bounce(this.dice.reconnectMs());
       return { results: [], reply: false };
     }
-    const results = lost ? this.applyQuietly(operations) : this.apply(operations);
-    if (session) session.seenZxid = this.tree.zxid;
-    if (lost) session?.link?.bounce(this.dice.reconnectMs());
-    return { results, reply: !lost };
+    try {
+      return {
+        results: lost ? this.applyQuietly(operations) : this.apply(operations),
+        reply: !lost,
+      };
+    } finally {
+      // A refusal tells the session how far the tree is, too.
+      if (session && !lost) session.seenZxid = this.tree.zxid;
+      if (lost) session?.link?.bounce(this.dice.reconnectMs());
+    }
   }
 
   catchUp(sessionId: string): void {

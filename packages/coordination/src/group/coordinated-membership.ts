@@ -96,6 +96,7 @@ export class CoordinatedMembership implements GroupMembership {
         if (refused === 0) throw unknownMember(reader.group, this.memberId);
         if (refused !== undefined) throw staleGeneration(reader.group, expectedGeneration);
         if (!replyWasLost(error) || attempt >= MAX_ATTEMPTS) throw error;
+        await coordinator.barrier();
         const now = await coordinator.get(path);
         if (now?.stat.version === expectedGeneration + 1 && now.data.equals(data)) {
           return expectedGeneration + 1; // the lost attempt was applied

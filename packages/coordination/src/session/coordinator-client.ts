@@ -131,11 +131,13 @@ export class CoordinatorClient implements Coordinator {
         return await session.set(full, data, version);
       } catch (error) {
         if (!afterLoss || version === undefined || !hasCode(error, 'BAD_VERSION')) {
-          throw this.outward(error, path);
+          throw this.outward(error, path, afterLoss);
         }
         const now = await session.read(full);
-        if (now?.stat.version === version + 1 && now.data.equals(data)) return now.stat;
-        throw this.outward(error, path);
+        const next = now?.stat.version === version + 1;
+        if (next && now.data.equals(data)) return now.stat;
+        // The very next version with other bytes is somebody else's; a later one may stand on ours.
+        throw this.outward(error, path, !next);
       }
     });
   }
@@ -146,7 +148,7 @@ export class CoordinatorClient implements Coordinator {
       try {
         await session.remove(this.full(path), version);
       } catch (error) {
-        if (!(afterLoss && hasCode(error, 'NO_NODE'))) throw this.outward(error, path);
+        if (!(afterLoss && hasCode(error, 'NO_NODE'))) throw this.outward(error, path, afterLoss);
       }
     });
   }
@@ -215,12 +217,13 @@ export class CoordinatorClient implements Coordinator {
     return path === '/' ? chroot : chroot + path;
   }
 
-  private outward(error: unknown, path: string): unknown {
+  /** @param maybeApplied an earlier attempt of the same call may have been. */
+  private outward(error: unknown, path: string, maybeApplied = false): unknown {
     if (!hasCode(error, 'NO_NODE', 'NODE_EXISTS', 'BAD_VERSION', 'NOT_EMPTY')) return error;
     const { details } = error;
     const index = typeof details['index'] === 'number' ? details['index'] : undefined;
     const code = error.code as 'NO_NODE' | 'NODE_EXISTS' | 'BAD_VERSION' | 'NOT_EMPTY';
-    return nodeError(code, path, index);
+    return nodeError(code, path, index, maybeApplied ? 'maybe written' : 'not written');
   }
 
   /** A name that no other call has: after a lost reply the node can be recognised among its siblings. */
@@ -247,14 +250,16 @@ export class CoordinatorClient implements Coordinator {
       const created = await session.create(full, data, options);
       return this.options.chroot === '/' ? created : created.slice(this.options.chroot.length);
     } catch (error) {
-      if (!afterLoss || !hasCode(error, 'NODE_EXISTS')) throw this.outward(error, path);
+      if (!afterLoss || !hasCode(error, 'NODE_EXISTS')) {
+        throw this.outward(error, path, afterLoss);
+      }
       const there = await session.read(full);
       if (!there) throw connectionLost(true); // gone again: try once more
       const ours = options.ephemeral
         ? there.stat.ephemeralOwner === session.ticket?.sessionId
         : there.stat.version === 0 && there.data.equals(data);
       if (ours) return path;
-      throw this.outward(error, path);
+      throw this.outward(error, path, true);
     }
   }
 
