@@ -3,11 +3,7 @@
  * views of the batch that was fetched: a user that keeps many small ones for long should copy them.
  */
 import type { DecodedRecord, RecordHeader } from '@tributary/record';
-
-export interface CallOptions {
-  readonly signal?: AbortSignal;
-  readonly timeoutMs?: number;
-}
+import type { CallOptions } from '../call-options';
 
 export type HeaderEntry = readonly [key: string, value: Buffer | null];
 

@@ -4,6 +4,7 @@
  * a loop, or `run`. Closing works from inside the loop and is bounded. Made by `Client.consumer`.
  */
 import { cancelled, Deadline, TributaryError, type TopicPartition } from '@tributary/common';
+import type { CallOptions, CloseOptions } from '../call-options';
 import type { ClientContext } from '../seams';
 import { ConsumerEmitter, type ConsumerEventName, type ConsumerListener } from './consumer-events';
 import {
@@ -14,7 +15,7 @@ import {
   type StartPosition,
 } from './consumer-options';
 import { toRecord } from './deserialize';
-import type { CallOptions, ConsumerRecord } from './consumer-record';
+import type { ConsumerRecord } from './consumer-record';
 import { GroupSession } from './group-session';
 import { HandlerRun, type RecordHandler, type RunOptions } from './handler-run';
 import { ManualSession } from './manual-session';
@@ -32,11 +33,6 @@ export interface OffsetCommitInput extends TopicPartition {
 export interface CommittedPosition extends TopicPartition {
   readonly offset: bigint;
   readonly metadata: string;
-}
-
-export interface ConsumerCloseOptions {
-  /** Default 5000. */
-  readonly timeoutMs?: number;
 }
 
 export class Consumer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable {
@@ -213,7 +209,7 @@ export class Consumer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable
    * Commits what is consumed (with autoCommit), gives the partitions back and leaves the group. The record in
    * hand does not count as consumed unless it was committed. Idempotent.
    */
-  close(options: ConsumerCloseOptions = {}): Promise<void> {
+  close(options: CloseOptions = {}): Promise<void> {
     this.closed ??= this.closeSession(options.timeoutMs ?? 5_000);
     return this.closed;
   }
@@ -222,7 +218,7 @@ export class Consumer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable
    * As `close`, but first waits for the records in hand to be finished: by asking for the next one, by their
    * commit, or by the end of their handlers. From inside a handler, that handler is not waited for.
    */
-  async drain(options: ConsumerCloseOptions = {}): Promise<void> {
+  async drain(options: CloseOptions = {}): Promise<void> {
     const { clock } = this.context;
     const deadline = Deadline.after(clock, options.timeoutMs ?? 5_000);
     await this.stop();

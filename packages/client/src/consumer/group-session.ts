@@ -3,6 +3,7 @@
  * committed and handed back. Invariants: a partition is read only while it is owned; nothing of it is
  * committed after it was given back or lost. Called by the consumer.
  */
+import { hostname } from 'node:os';
 import { Deadline, hasCode, TributaryError, type Timer } from '@tributary/common';
 import { partitionKey, type TopicPartition } from '@tributary/common';
 import type {
@@ -66,7 +67,7 @@ export class GroupSession implements ReadSession, MemberHooks, SessionCommits {
     this.driver = new MemberDriver({
       store: context.groups(),
       group,
-      description: { clientId, host: '', topics: settings.topics, assignors: ['range'] },
+      description: { clientId, host: hostname(), topics: settings.topics, assignors: ['range'] },
       leaseMs: settings.sessionTimeoutMs,
       machine: {
         rebalanceTimeoutMs: settings.rebalanceTimeoutMs,

@@ -1,9 +1,4 @@
-export {
-  Consumer,
-  type CommittedPosition,
-  type ConsumerCloseOptions,
-  type OffsetCommitInput,
-} from './consumer';
+export { Consumer, type CommittedPosition, type OffsetCommitInput } from './consumer';
 export type { ConsumerEventName, ConsumerEvents, ConsumerListener } from './consumer-events';
 export type {
   AssignedStart,
