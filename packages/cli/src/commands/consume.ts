@@ -129,8 +129,8 @@ async function printRecords(
     uncommitted += 1;
     const last = printed >= limit;
     if (options.group !== undefined && (uncommitted >= COMMIT_EVERY_RECORDS || last)) {
-      if (last) await record.commit();
-      else await consumer.commit();
+      if (last) await record.commit(); // the one in hand does not count as consumed yet
+      await consumer.commit();
       uncommitted = 0;
     }
     if (last) return;
