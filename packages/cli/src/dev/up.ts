@@ -30,6 +30,7 @@ export interface UpOptions {
 type Print = (line: string) => void;
 
 const INTERRUPTED = 130;
+const ZOOKEEPER_POLL_MS = 500;
 
 /** Resolves when the cluster has been stopped. */
 export async function runSupervisor(options: UpOptions, print: Print): Promise<void> {
@@ -51,17 +52,33 @@ export async function runSupervisor(options: UpOptions, print: Print): Promise<v
     controlPort: control.port,
     token: control.token,
   });
+  const watch = watchZooKeeper(cluster, print);
   try {
     for (const line of describeCluster(cluster)) print(line);
     process.send?.({ ready: true });
     await stop.requested;
+    clearInterval(watch);
     print('stopping ...');
     await cluster.stop();
     print('stopped: nothing is left running');
   } finally {
+    clearInterval(watch);
     control.close();
     removeState(directory);
   }
+}
+
+/** Tells when a node is gone or back; the brokers' own logs tell what that means for them. */
+function watchZooKeeper(cluster: DevCluster, print: Print): NodeJS.Timeout {
+  const running = new Map(cluster.zookeeperNodes.map((node) => [node, true]));
+  return setInterval(() => {
+    for (const [node, before] of running) {
+      if (node.running === before) continue;
+      running.set(node, node.running);
+      const what = node.running ? 'runs again' : `has ended; its log: ${node.logFile}`;
+      print(`ZooKeeper node ${node.id} ${what}`);
+    }
+  }, ZOOKEEPER_POLL_MS);
 }
 
 /** undefined: the stop was requested while it started, and has been done. */

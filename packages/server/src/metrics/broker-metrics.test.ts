@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { BrokerStatus } from '@tributary/broker';
 import { BrokerMetrics } from './broker-metrics';
 
@@ -51,4 +53,13 @@ test('before the broker runs every flag is 0', async () => {
   expect(lines.some((line) => line.startsWith('tributary_nodejs_eventloop_lag_p99_seconds'))).toBe(
     true,
   );
+});
+
+test('docs/operation.md names every metric of ours', async () => {
+  const docs = readFileSync(join(__dirname, '../../../../docs/operation.md'), 'utf8');
+  const lines = await scrape(new BrokerMetrics({ status: () => status, freeDiskBytes: () => 1 }));
+  const names = lines.flatMap((line) => /^# HELP (\S+)/.exec(line)?.[1] ?? []);
+  const own = names.filter((name) => !/^tributary_(process|nodejs)_/.test(name));
+  expect(own.length).toBeGreaterThan(10);
+  expect(own.filter((name) => !docs.includes(`\`${name}`))).toEqual([]);
 });
