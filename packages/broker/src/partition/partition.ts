@@ -19,7 +19,8 @@ import {
 import type { LeaderAppend, PartitionLog } from '@tributary/log';
 import { CommitPurgatory, type WaiterBudget } from './commit-purgatory';
 import { HotTail } from './hot-tail';
-import { isUnderMinIsr, maximalIsrSize } from './in-sync-replicas';
+import { leadershipLost, notCommitted, shortOfReplicas, underMinIsr } from './commit-errors';
+import { isUnderMinIsr } from './in-sync-replicas';
 import {
   newReplica,
   type EventOf,
@@ -228,38 +229,13 @@ export class Partition {
     timeoutMs: number,
     done: (error: TributaryError | undefined) => void,
   ): void {
-    if (this.current.highWatermark >= offset) return done(this.shortOfReplicas());
+    const { name } = this;
+    if (this.current.highWatermark >= offset) return done(shortOfReplicas(name, this.current));
     this.purgatory.wait(offset, timeoutMs, (end, reason) => {
-      if (end === 'reached') return done(this.shortOfReplicas());
-      done(end === 'timeout' ? this.commitTimeout(offset, timeoutMs) : this.leadershipLost(reason));
+      if (end === 'reached') return done(shortOfReplicas(name, this.current));
+      if (end === 'timeout') return done(notCommitted(name, this.current, { offset, timeoutMs }));
+      done(leadershipLost(name, reason));
     });
-  }
-
-  private shortOfReplicas(): TributaryError | undefined {
-    const state = this.current;
-    if (state.role !== 'leader') return undefined;
-    const members = maximalIsrSize(state);
-    if (members >= state.settings.minInsyncReplicas) return undefined;
-    return new TributaryError(
-      'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
-      `${this.name}: ${underMinIsr(state)}`,
-      { outcome: 'maybe written' },
-    );
-  }
-
-  private commitTimeout(offset: number, timeoutMs: number): TributaryError {
-    const state = this.current;
-    const why =
-      state.role === 'leader' && isUnderMinIsr(state)
-        ? underMinIsr(state)
-        : `the high watermark is at ${state.highWatermark}`;
-    const message = `${this.name}: offset ${offset - 1} was not committed within ${timeoutMs} ms, ${why}`;
-    return new TributaryError('TIMEOUT', message, { outcome: 'maybe written' });
-  }
-
-  private leadershipLost(reason: string): TributaryError {
-    const message = `${this.name}: leadership ended before the record was committed: ${reason}`;
-    return new TributaryError('NOT_LEADER', message, { outcome: 'maybe written' });
   }
 
   /** Registers the newest attach of a broker; an older one ends as stale. */
@@ -354,9 +330,4 @@ export class Partition {
     this.dispatch({ kind: 'fail', reason });
     this.context.failed(this);
   }
-}
-
-function underMinIsr(state: LeaderState): string {
-  const { isr, settings } = state;
-  return `${isr.length} of at least ${settings.minInsyncReplicas} replicas are in sync (${isr.join(', ')})`;
 }

@@ -1,4 +1,3 @@
-import { seededRandom, silentLogger } from '@tributary/common';
 import {
   methods,
   type FetchDown,
@@ -8,56 +7,26 @@ import {
   type ListOffsetsPartitionInput,
   type ListOffsetsResult,
 } from '@tributary/protocol';
-import { decodeBatch, splitBatches } from '@tributary/record';
-import {
-  MemoryLogStore,
-  SimulatedClock,
-  SimulatedNetwork,
-  type MemoryLog,
-} from '@tributary/testkit';
-import { DataCluster, TOPIC, TOPIC_ID } from '../replication/data-cluster.fixture';
+import { TOPIC, TOPIC_ID } from '../replication/data-cluster.fixture';
 import type { DataLimits } from '../replication/data-limits';
+import { dataWorld, valuesOf, type World as DataWorld } from '../replication/data-world.fixture';
 
-interface World {
-  readonly clock: SimulatedClock;
-  readonly network: SimulatedNetwork;
-  readonly cluster: DataCluster;
-  log(id?: number): MemoryLog;
+interface World extends DataWorld {
   write(values: string[], acks?: number): Promise<void>;
   fetch(partition?: FetchPartitionInput, request?: FetchRequestInput): Promise<FetchResult>;
-  offsets(asked: ListOffsetsPartitionInput, id?: number): Promise<ListOffsetsResult>;
-  settle<T>(work: Promise<T>): Promise<T>;
+  offsets(asked: ListOffsetsPartitionInput): Promise<ListOffsetsResult>;
 }
 
 async function world(replicas: number[], limits: Partial<DataLimits> = {}): Promise<World> {
-  const clock = new SimulatedClock();
-  const random = seededRandom(5);
-  const network = new SimulatedNetwork({ clock, random });
-  const stores = new Map(replicas.map((id) => [id, new MemoryLogStore()]));
-  const cluster = new DataCluster(
-    {
-      clock,
-      random,
-      logger: silentLogger,
-      transport: (machine) => network.transport(machine),
-      crash: (machine) => network.crash(machine),
-      store: (id) => stores.get(id)!,
-    },
-    limits,
-  );
-  for (const id of replicas) await cluster.startBroker(id);
+  const w = await dataWorld(replicas, limits);
+  const { cluster, clock, within } = w;
   await cluster.createTopic([replicas, replicas]);
   await clock.advance(50);
-  const settle = <T>(work: Promise<T>): Promise<T> => clock.settleWithin(work, 60_000);
   const named = { topic: TOPIC, topicId: TOPIC_ID, partition: 0, leaderEpoch: -1 };
   return {
-    clock,
-    network,
-    cluster,
-    settle,
-    log: (id = 1) => stores.get(id)!.get(TOPIC_ID, 0)!,
+    ...w,
     write: async (values, acks = -1) => {
-      const { error } = await settle(cluster.produce(1, values, { acks }));
+      const { error } = await within(cluster.produce(1, values, { acks }));
       if (error) throw new Error(error.message);
     },
     fetch: async (partition = {}, request = {}) => {
@@ -70,35 +39,28 @@ async function world(replicas: number[], limits: Partial<DataLimits> = {}): Prom
         );
       return results[0]!;
     },
-    offsets: async (asked, id = 1) => {
+    offsets: async (asked) => {
+      const partitions = [{ ...named, ...asked }];
       const call = cluster
-        .connection(id)
-        .call(
-          methods.broker.listOffsets,
-          { partitions: [{ ...named, ...asked }] },
-          { timeoutMs: 5_000 },
-        );
-      return (await settle(call)).results[0]!;
+        .connection(1)
+        .call(methods.broker.listOffsets, { partitions }, { timeoutMs: 5_000 });
+      return (await within(call)).results[0]!;
     },
   };
 }
 
-function values({ batches }: FetchResult): string[] {
-  return splitBatches(batches)
-    .flatMap((batch) => decodeBatch(batch))
-    .map(({ value }) => value?.toString() ?? '');
-}
+const values = ({ batches }: FetchResult): string[] => valuesOf(batches);
 
 describe('fetch', () => {
   it('gives whole batches from the one that holds the offset, byte for byte', async () => {
     const w = await world([1]);
     await w.write(['a', 'b']);
     await w.write(['c']);
-    const result = await w.settle(w.fetch({ offset: 1 }));
+    const result = await w.within(w.fetch({ offset: 1 }));
     expect(values(result)).toEqual(['a', 'b', 'c']);
-    expect(result.batches.equals(w.log().content)).toBe(true);
+    expect(result.batches.equals(w.log(1).content)).toBe(true);
     expect(result).toMatchObject({ highWatermark: 3, logStartOffset: 0, error: null });
-    await w.cluster.close();
+    await w.close();
   });
 
   it('never gives what lies at or above the HW (KAFKA-727)', async () => {
@@ -106,11 +68,11 @@ describe('fetch', () => {
     await w.write(['a']);
     w.network.partition('b1', 'b2');
     await w.write(['not committed'], 1);
-    expect(values(await w.settle(w.fetch({ offset: 0 })))).toEqual(['a']);
+    expect(values(await w.within(w.fetch({ offset: 0 })))).toEqual(['a']);
     const waiting = w.fetch({ offset: 1 }, { minBytes: 1, maxWaitMs: 500 });
-    expect(await w.settle(waiting)).toMatchObject({ highWatermark: 1, error: null });
+    expect(await w.within(waiting)).toMatchObject({ highWatermark: 1, error: null });
     expect(values(await waiting)).toEqual([]);
-    await w.cluster.close();
+    await w.close();
   });
 
   it('waits between HW and log end, and answers when the HW moves', async () => {
@@ -121,25 +83,25 @@ describe('fetch', () => {
     await w.clock.advance(1_000);
     w.network.heal();
     const start = w.clock.now();
-    expect(values(await w.settle(waiting))).toEqual(['a']);
+    expect(values(await w.within(waiting))).toEqual(['a']);
     expect(w.clock.now() - start).toBeLessThan(1_000);
-    await w.cluster.close();
+    await w.close();
   });
 
   it('out of range: below the start, or above the log end; the answer says where the log lies', async () => {
     const w = await world([1]);
     await w.write(['a']);
     for (const offset of [-1, 2]) {
-      const { error } = await w.settle(w.fetch({ offset }));
+      const { error } = await w.within(w.fetch({ offset }));
       expect(error).toMatchObject({ code: 'OFFSET_OUT_OF_RANGE' });
       expect(error?.message).toContain('between 0 and 1');
     }
-    await w.cluster.close();
+    await w.close();
   });
 
   it('long poll: gathers minBytes over several writes, and reads nothing twice', async () => {
     const w = await world([1]);
-    const log = w.log();
+    const log = w.log(1);
     const read = log.read.bind(log);
     const reads: number[] = [];
     log.read = (offset, maxBytes, below) => {
@@ -148,29 +110,29 @@ describe('fetch', () => {
     };
     const waiting = w.fetch({ offset: 0 }, { minBytes: 200, maxWaitMs: 10_000 });
     for (const value of ['a', 'b', 'c']) await w.write([value]);
-    expect(values(await w.settle(waiting))).toEqual(['a', 'b', 'c']);
+    expect(values(await w.within(waiting))).toEqual(['a', 'b', 'c']);
     expect(reads).toEqual([0, 1, 2]);
-    await w.cluster.close();
+    await w.close();
   });
 
   it('answers at its deadline with what there is', async () => {
     const w = await world([1]);
     await w.write(['a']);
     const start = w.clock.now();
-    const result = await w.settle(w.fetch({ offset: 0 }, { minBytes: 10_000, maxWaitMs: 700 }));
+    const result = await w.within(w.fetch({ offset: 0 }, { minBytes: 10_000, maxWaitMs: 700 }));
     expect(values(result)).toEqual(['a']);
     expect(Math.round((w.clock.now() - start) / 100)).toBe(7);
-    await w.cluster.close();
+    await w.close();
   });
 
   it('the limit of a partition and of the request hold; the first batch is always whole', async () => {
     const w = await world([1]);
     for (const value of ['a', 'b', 'c']) await w.write([value.repeat(1_000)]);
-    const one = await w.settle(w.fetch({ offset: 0, maxBytes: 10 }));
+    const one = await w.within(w.fetch({ offset: 0, maxBytes: 10 }));
     expect(values(one)).toHaveLength(1);
-    const two = await w.settle(w.fetch({ offset: 0 }, { maxBytes: 2_500 }));
+    const two = await w.within(w.fetch({ offset: 0 }, { maxBytes: 2_500 }));
     expect(values(two)).toHaveLength(2);
-    await w.cluster.close();
+    await w.close();
   });
 
   it('an error of one partition is answered at once, beside the data of the others', async () => {
@@ -190,28 +152,28 @@ describe('fetch', () => {
       { timeoutMs: 60_000 },
     );
     const start = w.clock.now();
-    const { results } = await w.settle(call);
+    const { results } = await w.within(call);
     expect(values(results[0]!)).toEqual(['a']);
     expect(results[1]?.error?.code).toBe('UNKNOWN_PARTITION');
     expect(w.clock.now() - start).toBeLessThan(100);
-    await w.cluster.close();
+    await w.close();
   });
 
   it('fences: leader epoch below and above, and the end of leadership while it waits (KAFKA-7395)', async () => {
     const w = await world([1, 2]);
     await w.cluster.elect(1);
     const code = async (leaderEpoch: number): Promise<string | undefined> =>
-      (await w.settle(w.fetch({ leaderEpoch }))).error?.code;
+      (await w.within(w.fetch({ leaderEpoch }))).error?.code;
     expect(await code(0)).toBe('FENCED_LEADER_EPOCH');
     expect(await code(2)).toBe('UNKNOWN_LEADER_EPOCH');
     const waiting = w.fetch({}, { minBytes: 1, maxWaitMs: 20_000 });
     await w.clock.advance(100);
     await w.cluster.elect(2);
-    expect((await w.settle(waiting)).error).toMatchObject({
+    expect((await w.within(waiting)).error).toMatchObject({
       code: 'NOT_LEADER',
       leader: { leaderId: 2, leaderEpoch: 2 },
     });
-    await w.cluster.close();
+    await w.close();
   });
 
   it('cold data is read without stopping the event loop, and the answer is the same', async () => {
@@ -222,15 +184,15 @@ describe('fetch', () => {
     await w.cluster.startBroker(1);
     await w.cluster.elect(1);
     let cold = 0;
-    const log = w.log();
+    const log = w.log(1);
     const read = log.readAsync.bind(log);
     log.readAsync = (...args) => {
       cold += 1;
       return read(...args);
     };
-    expect(values(await w.settle(w.fetch({ offset: 0 })))).toEqual(['a']);
+    expect(values(await w.within(w.fetch({ offset: 0 })))).toEqual(['a']);
     expect(cold).toBe(1);
-    await w.cluster.close();
+    await w.close();
   });
 });
 
@@ -267,7 +229,7 @@ describe('the fetch stream', () => {
     expect(received[0]?.hello?.maxInFlightRequests).toBe(2);
     stream.cut();
     await w.clock.advance(10_000);
-    await w.cluster.close();
+    await w.close();
     expect(w.clock.pendingTimers).toBe(0);
   });
 });
@@ -288,7 +250,7 @@ describe('list offsets', () => {
       timestamp: 1_700_000_000_000,
     });
     expect((await w.offsets({})).error?.code).toBe('INVALID_ARGUMENT');
-    await w.cluster.close();
+    await w.close();
   });
 
   it('latest is not available before the HW has reached the start of the epoch', async () => {
@@ -304,11 +266,11 @@ describe('list offsets', () => {
     expect((await w.offsets({ spec: 'EARLIEST' })).offset).toBe(0);
     // Nor is anything out of range up to the log end: the reader waits.
     const waiting = w.fetch({ offset: 2 }, { minBytes: 1, maxWaitMs: 100 });
-    expect((await w.settle(waiting)).error).toBeNull();
+    expect((await w.within(waiting)).error).toBeNull();
     w.network.heal();
     await w.clock.advance(2_000);
     expect((await w.offsets({ spec: 'LATEST' })).offset).toBe(2);
-    await w.cluster.close();
+    await w.close();
   });
 
   it('says why the HW is frozen', async () => {
@@ -321,6 +283,6 @@ describe('list offsets', () => {
     expect(note).toBe(
       'the high watermark is frozen at 1: 1 of at least 2 replicas are in sync (1)',
     );
-    await w.cluster.close();
+    await w.close();
   });
 });

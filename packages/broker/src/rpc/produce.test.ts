@@ -1,61 +1,20 @@
 import { rewriteProducer } from '@tributary/record';
-import { seededRandom, silentLogger } from '@tributary/common';
-import {
-  methods,
-  type MessageStream,
-  type ProduceDown,
-  type ProduceUpInput,
-  type ProduceResult,
-} from '@tributary/protocol';
-import {
-  MemoryLogStore,
-  SimulatedClock,
-  SimulatedNetwork,
-  type MemoryLog,
-} from '@tributary/testkit';
-import {
-  batchOf,
-  CLUSTER_ID,
-  DataCluster,
-  TOPIC,
-  TOPIC_ID,
-  type ProduceOptions,
-} from '../replication/data-cluster.fixture';
+import { methods, type ProduceResult } from '@tributary/protocol';
+import { batchOf, TOPIC, TOPIC_ID, type ProduceOptions } from '../replication/data-cluster.fixture';
 import type { DataLimits } from '../replication/data-limits';
+import { dataWorld, type World as DataWorld } from '../replication/data-world.fixture';
 
-interface World {
-  readonly clock: SimulatedClock;
-  readonly network: SimulatedNetwork;
-  readonly cluster: DataCluster;
-  log(id?: number): MemoryLog;
+interface World extends DataWorld {
   produce(values: string[], options?: ProduceOptions): Promise<ProduceResult>;
 }
 
 async function world(replicas: number[], limits: Partial<DataLimits> = {}): Promise<World> {
-  const clock = new SimulatedClock();
-  const random = seededRandom(3);
-  const network = new SimulatedNetwork({ clock, random });
-  const stores = new Map(replicas.map((id) => [id, new MemoryLogStore()]));
-  const cluster = new DataCluster(
-    {
-      clock,
-      random,
-      logger: silentLogger,
-      transport: (machine) => network.transport(machine),
-      crash: (machine) => network.crash(machine),
-      store: (id) => stores.get(id)!,
-    },
-    limits,
-  );
-  for (const id of replicas) await cluster.startBroker(id);
-  await cluster.createTopic([replicas]);
-  await clock.advance(50);
+  const w = await dataWorld(replicas, limits);
+  await w.cluster.createTopic([replicas]);
+  await w.clock.advance(50);
   return {
-    clock,
-    network,
-    cluster,
-    log: (id = 1) => stores.get(id)!.get(TOPIC_ID, 0)!,
-    produce: (values, options) => clock.settleWithin(cluster.produce(1, values, options), 60_000),
+    ...w,
+    produce: (values, options) => w.within(w.cluster.produce(1, values, options)),
   };
 }
 
@@ -97,14 +56,14 @@ describe('what produce refuses, and nothing is written then', () => {
   beforeAll(async () => {
     w = await world([1]);
   });
-  afterAll(() => w.clock.settleWithin(w.cluster.close(), 10_000));
+  afterAll(() => w.close());
 
   for (const [name, [options, code]] of Object.entries(refusals)) {
     it(name, async () => {
       const { error, baseOffset } = await w.produce(['a'], options);
       expect(error).toMatchObject({ code, outcome: NOT_WRITTEN });
       expect(baseOffset).toBe(-1);
-      expect(w.log().logEndOffset).toBe(0);
+      expect(w.log(1).logEndOffset).toBe(0);
     });
   }
 
@@ -125,7 +84,7 @@ describe('what produce refuses, and nothing is written then', () => {
       if (code !== 'CORRUPT_BATCH') rewriteProducer(batch, sealed);
       const { error } = await w.produce(['unused'], { batch });
       expect(error).toMatchObject({ code, outcome: NOT_WRITTEN });
-      expect(w.log().logEndOffset).toBe(0);
+      expect(w.log(1).logEndOffset).toBe(0);
     });
   }
 });
@@ -149,7 +108,7 @@ describe('produce', () => {
     );
     const { results } = await w.clock.settleWithin(call, 2_000);
     expect(results.map(({ baseOffset }) => baseOffset).sort()).toEqual([-1, -1, 0, 1]);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    await w.close();
   });
 
   it('a leader epoch below the own one is fenced, and told who is right', async () => {
@@ -161,7 +120,7 @@ describe('produce', () => {
       outcome: NOT_WRITTEN,
       leader: { leaderId: 1, leaderEpoch: 1 },
     });
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    await w.close();
   });
 
   it('a leader that a client shows a higher epoch asks the controller, and resigns if that is true', async () => {
@@ -176,7 +135,7 @@ describe('produce', () => {
     await w.produce(['a'], { leaderEpoch: 1 });
     await w.clock.advance(10);
     expect(w.cluster.partition(1).state.role).toBe('offline');
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    await w.close();
   });
 
   it('a follower says who leads, on the listener that the client used', async () => {
@@ -187,7 +146,7 @@ describe('produce', () => {
       outcome: NOT_WRITTEN,
       leader: { leaderId: 1, leaderEpoch: 0, host: 'b1', port: 9292 },
     });
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    await w.close();
   });
 
   it('a duplicate is answered with its first offset, and still waits for the HW', async () => {
@@ -204,15 +163,15 @@ describe('produce', () => {
     w.network.heal();
     const last = await w.produce(['b'], { producer: next });
     expect(last).toMatchObject({ baseOffset: 1, duplicate: true, error: null });
-    expect(w.log().logEndOffset).toBe(2);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    expect(w.log(1).logEndOffset).toBe(2);
+    await w.close();
   });
 
   it('expectedOffset: one winner', async () => {
     const w = await world([1]);
     expect((await w.produce(['a'], { expectedOffset: 0 })).error).toBeNull();
     expect((await w.produce(['b'], { expectedOffset: 0 })).error?.code).toBe('UNEXPECTED_OFFSET');
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    await w.close();
   });
 
   it('structured records are encoded here, with the clock of the broker where they have no time', async () => {
@@ -242,7 +201,7 @@ describe('produce', () => {
     ]);
     expect(results[0]?.records[1]?.value).toBeUndefined();
     expect(results[0]?.records[0]?.timestamp).toBeGreaterThan(1_704_067_200_000 - 1);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    await w.close();
   });
 
   it('the unary twin takes a topic by its name alone', async () => {
@@ -250,7 +209,7 @@ describe('produce', () => {
     const { error, topicId } = await w.produce(['a'], { topicId: '', leaderEpoch: 0 });
     expect(error).toBeNull();
     expect(topicId).toBe(TOPIC_ID);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    await w.close();
   });
 
   it('while isolated, acks 0 and 1 are refused and acks=all goes on', async () => {
@@ -259,11 +218,11 @@ describe('produce', () => {
     const { error } = await w.produce(['a'], { acks: 1 });
     expect(error).toMatchObject({ code: 'UNAVAILABLE', outcome: NOT_WRITTEN });
     await w.clock.settleWithin(w.cluster.produceWithoutAnswer(1, ['a']), 1_000);
-    expect(w.log().logEndOffset).toBe(0);
+    expect(w.log(1).logEndOffset).toBe(0);
     expect((await w.produce(['b'])).error).toBeNull();
     w.cluster.manager(1).setIsolated(false);
     expect((await w.produce(['c'], { acks: 1 })).error).toBeNull();
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    await w.close();
   });
 
   it('more waiters than the broker may have are refused before anything is appended', async () => {
@@ -275,133 +234,7 @@ describe('produce', () => {
     const results = await w.clock.settleWithin(Promise.all(writes), 60_000);
     const codes = results.map(({ error }) => error?.code).sort();
     expect(codes).toEqual(['OVERLOADED', 'TIMEOUT', 'TIMEOUT']);
-    expect(w.log().logEndOffset).toBe(2);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
-  });
-});
-
-describe('the produce stream', () => {
-  function open(w: World): {
-    stream: MessageStream<ProduceUpInput, ProduceDown>;
-    received: ProduceDown[];
-    closed: () => string | undefined;
-    send: (id: number, value: string, acks?: number) => void;
-    answers: () => (readonly [number, string | undefined])[];
-  } {
-    const stream = w.cluster.connection(1).open(methods.broker.produce);
-    const received: ProduceDown[] = [];
-    let closed: string | undefined;
-    stream.handle({
-      onMessage: (message) => received.push(message),
-      onClose: (error) => (closed = error?.code ?? 'ended'),
-    });
-    const entry = { topic: TOPIC, topicId: TOPIC_ID, partition: 0, leaderEpoch: -1 };
-    return {
-      stream,
-      received,
-      closed: () => closed,
-      send: (correlationId, value, acks = -1) =>
-        void stream.send({
-          request: {
-            correlationId,
-            acks,
-            timeoutMs: 1_000,
-            partitions: [{ ...entry, batch: batchOf([value]) }],
-          },
-        }),
-      answers: () =>
-        received.flatMap(({ response }) =>
-          response ? [[response.correlationId, response.results[0]?.error?.code] as const] : [],
-        ),
-    };
-  }
-  const hello = { hello: { minVersion: 1, maxVersion: 1, brokerId: -1, senderBrokerId: -1 } };
-
-  it('says hello with its credit, takes requests in order, answers each', async () => {
-    const w = await world([1, 2]);
-    const client = open(w);
-    client.stream.send(hello);
-    for (let id = 1; id <= 5; id += 1) client.send(id, `${id}`);
-    await w.clock.advance(100);
-    expect(client.received[0]?.hello).toMatchObject({
-      clusterId: CLUSTER_ID,
-      brokerId: 1,
-      version: 1,
-    });
-    expect(client.received[0]?.hello?.creditBytes).toBeGreaterThan(0);
-    expect(client.answers()).toEqual([1, 2, 3, 4, 5].map((id) => [id, undefined]));
-    expect(client.received.at(-1)?.response?.last).toBe(true);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
-  });
-
-  it('refuses another cluster, another broker, and whoever says no hello', async () => {
-    const w = await world([1]);
-    const cases: [ProduceUpInput, string][] = [
-      [{ hello: { ...hello.hello, clusterId: 'other' } }, 'CLUSTER_MISMATCH'],
-      [{ hello: { ...hello.hello, brokerId: 2 } }, 'BROKER_MISMATCH'],
-      [{ hello: { ...hello.hello, minVersion: 9, maxVersion: 9 } }, 'UNSUPPORTED_VERSION'],
-      [{ request: {} }, 'INVALID_ARGUMENT'],
-    ];
-    for (const [message, code] of cases) {
-      const client = open(w);
-      client.stream.send(message);
-      await w.clock.advance(100);
-      expect(client.closed()).toBe(code);
-    }
-    const silent = open(w);
-    await w.clock.advance(11_000);
-    expect(silent.closed()).toBe('TIMEOUT');
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
-  });
-
-  it('acks 0 gets no answer, and its credit back', async () => {
-    const w = await world([1], { produceCreditBytes: 1_000 });
-    const client = open(w);
-    client.stream.send(hello);
-    for (let id = 1; id <= 4; id += 1) client.send(id, 'x'.repeat(200), 0);
-    await w.clock.advance(100);
-    expect(client.answers()).toEqual([]);
-    const credit = client.received.reduce((sum, { credit: one }) => sum + (one?.bytes ?? 0), 0);
-    expect(credit).toBeGreaterThanOrEqual(800);
-    expect(w.log().logEndOffset).toBe(4);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
-  });
-
-  it('what exceeds the credit of the stream is refused unread, one request may overdraw it', async () => {
-    const w = await world([1, 2], { produceCreditBytes: 500 });
-    w.network.partition('b1', 'b2');
-    const client = open(w);
-    client.stream.send(hello);
-    for (let id = 1; id <= 3; id += 1) client.send(id, 'x'.repeat(400));
-    await w.clock.advance(50);
-    expect(client.answers()).toEqual([[3, 'OVERLOADED']]);
-    expect(w.log().logEndOffset).toBe(2);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
-  });
-
-  it('the unanswered bytes of the whole broker are bounded', async () => {
-    const w = await world([1, 2], { maxInFlightBytes: 900 });
-    w.network.partition('b1', 'b2');
-    const clients = [open(w), open(w), open(w)];
-    for (const client of clients) {
-      client.stream.send(hello);
-      client.send(1, 'x'.repeat(300));
-    }
-    await w.clock.advance(50);
-    const refused = clients.flatMap((client) => client.answers());
-    expect(refused).toEqual([[1, 'OVERLOADED']]);
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
-  });
-
-  it('a client that half-closes still gets its answers, and then the end', async () => {
-    const w = await world([1, 2]);
-    const client = open(w);
-    client.stream.send(hello);
-    client.send(1, 'a');
-    client.stream.end();
-    await w.clock.advance(100);
-    expect(client.answers()).toEqual([[1, undefined]]);
-    expect(client.closed()).toBe('ended');
-    await w.clock.settleWithin(w.cluster.close(), 10_000);
+    expect(w.log(1).logEndOffset).toBe(2);
+    await w.close();
   });
 });

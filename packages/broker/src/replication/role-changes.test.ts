@@ -1,0 +1,190 @@
+import { settle } from '@tributary/testkit';
+import { TOPIC_ID } from './data-cluster.fixture';
+import { dataWorld } from './data-world.fixture';
+
+describe('change of leader', () => {
+  it('loses nothing that was acknowledged; a tail that was not is cut where the epochs part (KIP-101)', async () => {
+    const w = await dataWorld([1, 2, 3]);
+    await w.cluster.createTopic([[1, 2, 3]]);
+    await w.within(w.cluster.produce(1, ['a', 'b']));
+    // Only the leader gets these.
+    w.network.partition('b1', 'b2');
+    w.network.partition('b1', 'b3');
+    await w.within(w.cluster.produce(1, ['lost 1', 'lost 2'], { acks: 1 }));
+    w.cluster.crash(1);
+    w.network.heal();
+    await w.cluster.elect(2, { isr: [2, 3] });
+    expect((await w.within(w.cluster.produce(2, ['c']))).baseOffset).toBe(2);
+    await w.cluster.startBroker(1);
+    await w.until(() => w.isr().length === 3, 5_000);
+    expect(w.values(1)).toEqual(['a', 'b', 'c']);
+    expect(w.log(1).content.equals(w.log(2).content)).toBe(true);
+    await w.close();
+  });
+
+  it('fails those who wait with NOT_LEADER, maybe written, and says who leads', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]]);
+    w.network.partition('b1', 'b2');
+    const write = w.cluster.produce(1, ['a']);
+    await w.clock.advance(20);
+    await w.cluster.elect(2);
+    const { error } = await w.within(write);
+    expect(error).toMatchObject({
+      code: 'NOT_LEADER',
+      outcome: 'MAYBE_WRITTEN',
+      leader: { leaderId: 2, leaderEpoch: 1, host: 'b2', port: 9292 },
+    });
+    await w.close();
+  });
+
+  it('the epoch is on disk before anything is served in it, also when nothing is written (KAFKA-7415)', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]]);
+    await w.within(w.cluster.produce(1, ['a']));
+    let release: () => void = () => undefined;
+    w.log(2).beforeAssignEpoch = () => new Promise((resolve) => (release = resolve));
+    const elected = w.cluster.elect(2);
+    await settle();
+    const early = await w.within(w.cluster.produce(2, ['b']));
+    expect(early.error).toMatchObject({ code: 'NOT_LEADER', outcome: 'NOT_WRITTEN' });
+    release();
+    await w.within(elected);
+    expect(w.log(2).epochEnd(1)).toEqual({ epoch: 1, endOffset: 1 });
+    expect((await w.within(w.cluster.produce(2, ['b']))).error).toBeNull();
+    await w.close();
+  });
+
+  it('a leadership that is overtaken while its epoch is written never begins', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]]);
+    let release: () => void = () => undefined;
+    w.log(2).beforeAssignEpoch = () => new Promise((resolve) => (release = resolve));
+    const first = w.cluster.elect(2);
+    await settle();
+    const second = w.cluster.elect(1);
+    w.cluster.manager(2).resignAll('session expired');
+    release();
+    await w.within(Promise.all([first, second]));
+    expect(w.cluster.partition(2).state).toMatchObject({ role: 'follower', leaderId: 1 });
+    await w.close();
+  });
+
+  it('a change that failed half-way is tried again, not taken for known (KAFKA-9307)', async () => {
+    const w = await dataWorld([1, 2]);
+    w.stores.get(2)!.failNextCreate = 'DISK_FULL';
+    await w.cluster.createTopic([[1, 2]]);
+    expect(w.stores.get(2)!.get(TOPIC_ID, 0)).toBeUndefined();
+    await w.until(() => w.stores.get(2)!.get(TOPIC_ID, 0) !== undefined, 5_000);
+    expect((await w.within(w.cluster.produce(1, ['a']))).error).toBeNull();
+    await w.close();
+  });
+
+  it('the HW of a new leader starts where the follower knew it, and rises with the acknowledgements', async () => {
+    const w = await dataWorld([1, 2, 3]);
+    await w.cluster.createTopic([[1, 2, 3]]);
+    await w.within(w.cluster.produce(1, ['a']));
+    await w.clock.advance(50);
+    w.cluster.crash(1);
+    w.network.partition('b2', 'b3');
+    await w.cluster.elect(2, { isr: [2, 3] });
+    expect(w.hw(2)).toBe(1);
+    await w.close();
+  });
+
+  it('a quick double failover leaves the same bytes everywhere (KIP-279)', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]], { 'min.insync.replicas': '1' });
+    await w.within(w.cluster.produce(1, ['a', 'b']));
+    w.network.partition('b1', 'b2');
+    await w.within(w.cluster.produce(1, ['only 1'], { acks: 1 }));
+    w.cluster.crash(1);
+    await w.cluster.elect(2, { isr: [2] });
+    await w.within(w.cluster.produce(2, ['only 2', 'too'], { acks: 1 }));
+    w.cluster.crash(2);
+    await w.cluster.startBroker(1);
+    await w.cluster.elect(1, { isr: [1] });
+    await w.within(w.cluster.produce(1, ['c'], { acks: 1 }));
+    w.network.heal();
+    await w.cluster.startBroker(2);
+    await w.until(() => w.isr().length === 2, 5_000);
+    expect(w.values(2)).toEqual(['a', 'b', 'only 1', 'c']);
+    expect(w.log(2).content.equals(w.log(1).content)).toBe(true);
+    await w.close();
+  });
+});
+
+describe('fences', () => {
+  it('a leader that a follower shows a higher epoch resigns at once', async () => {
+    const w = await dataWorld([1, 2, 3]);
+    await w.cluster.createTopic([[1, 2, 3]], { 'min.insync.replicas': '1' });
+    w.network.partition('b1', 'b2');
+    w.network.partition('b1', 'b3');
+    await w.clock.advance(6_000);
+    // Broker 1 hears nothing of the election; broker 3 still dials it, by a state of its own making.
+    w.cluster.cutOffFromController(1);
+    const waiting = w.cluster.produce(1, ['zombie'], { timeoutMs: 60_000 });
+    await w.clock.advance(10);
+    const before = w.cluster.state();
+    const epochs = { leaderEpoch: 5, partitionEpoch: 9 };
+    const image = w.cluster.image();
+    await w.cluster.manager(3).apply([{ ...before, ...epochs, leader: 1 }], image);
+    w.network.heal();
+    const { error } = await w.within(waiting);
+    expect(error).toMatchObject({ code: 'NOT_LEADER', outcome: 'MAYBE_WRITTEN' });
+    expect(w.cluster.partition(1).state).toMatchObject({ role: 'offline', leaderEpoch: 5 });
+    await w.close();
+  });
+
+  it('a zombie leader cannot commit: its followers have left, its question is refused', async () => {
+    const w = await dataWorld([1, 2, 3]);
+    await w.cluster.createTopic([[1, 2, 3]]);
+    await w.within(w.cluster.produce(1, ['a']));
+    w.cluster.cutOffFromController(1);
+    await w.cluster.elect(2);
+    const zombie = await w.within(w.cluster.produce(1, ['b'], { timeoutMs: 30_000 }));
+    expect(zombie.error?.code).toBe('TIMEOUT');
+    // The new leader went on without it.
+    expect(w.isr()).toEqual([2, 3]);
+    expect((await w.within(w.cluster.produce(2, ['c']))).error).toBeNull();
+    await w.cluster.reconnectToController(1);
+    await w.until(() => w.values(1).join() === 'a,c', 20_000);
+    await w.close();
+  });
+
+  it('an older state of the same partition is ignored (KAFKA-1188)', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]]);
+    const old = w.cluster.state();
+    await w.cluster.elect(2);
+    await w.cluster
+      .manager(2)
+      .apply([{ ...old, leader: 1, partitionEpoch: 99 }], w.cluster.image());
+    expect(w.cluster.partition(2).state).toMatchObject({ role: 'leader', leaderEpoch: 1 });
+    await w.close();
+  });
+
+  it('a state with an epoch below the log is ignored after a restart', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]]);
+    const old = w.cluster.state();
+    await w.cluster.elect(2);
+    await w.within(w.cluster.produce(2, ['a']));
+    w.cluster.crash(1);
+    await w.cluster.change([old]);
+    await w.cluster.startBroker(1);
+    expect(w.cluster.partition(1).state.role).toBe('offline');
+    await w.close();
+  });
+
+  it('a follower of another broker epoch than the image says is turned away', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]], { 'min.insync.replicas': '1' });
+    w.cluster.manager(2).setBrokerEpoch(3);
+    await w.clock.advance(1_000);
+    expect((await w.within(w.cluster.produce(1, ['a'], { acks: 1 }))).error).toBeNull();
+    await w.clock.advance(1_000);
+    expect(w.log(2).logEndOffset).toBe(0);
+    await w.close();
+  });
+});
