@@ -6,4 +6,8 @@ export { defaultControlLimits, type ControlLimits } from './control-limits';
 export type { DataPlane, DataPlaneContext, DataPlaneFactory, PartitionStatus } from './data-plane';
 export * from './group';
 export { defaultDataLimits, type DataLimits } from './replication/data-limits';
+export { createDataPlane } from './replication/data-plane-factory';
+export { ReplicaManager, type ReplicaManagerOptions } from './replication/replica-manager';
+export type { ReplicaStatus } from './replication/replica-status';
+export { dataHandlers } from './rpc/data-handlers';
 export type { DatedEntry } from './controller/decision-journal';
