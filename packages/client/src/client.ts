@@ -66,11 +66,16 @@ export class Client implements AsyncDisposable {
 
   /** Throws INVALID_CONFIG. */
   producer<K = Uint8Array, V = Uint8Array>(options: ProducerOptions<K, V> = {}): Producer<K, V> {
-    return this.part(new Producer<K, V>(this.context, options));
+    this.assertOpen();
+    const producer: Producer<K, V> = new Producer<K, V>(this.context, options, () =>
+      this.parts.delete(producer),
+    );
+    return this.part(producer);
   }
 
   /** Throws INVALID_ARGUMENT. */
   consumer<K = Uint8Array, V = Uint8Array>(options: ConsumerOptions<K, V>): Consumer<K, V> {
+    this.assertOpen();
     return this.part(new Consumer<K, V>(this.context, options));
   }
 
@@ -107,9 +112,8 @@ export class Client implements AsyncDisposable {
     await this.access.close(Math.max(100, deadline.remainingMs));
   }
 
-  /** Closed with the client. Those closed earlier make room when there are many. */
+  /** Closed with the client. With very many the oldest makes room: it ends when `closing` aborts. */
   private part<T extends Closable>(part: T): T {
-    this.assertOpen();
     if (this.parts.size >= MAX_CLIENT_PARTS) {
       const oldest = this.parts.values().next();
       if (!oldest.done) this.parts.delete(oldest.value);

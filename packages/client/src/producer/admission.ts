@@ -4,6 +4,7 @@
  * until it is appended. Called by the producer.
  */
 import { BoundedQueue, Deadline, TributaryError } from '@tributary/common';
+import type { RecordInput } from '@tributary/record';
 import type { ClientContext, TopicView } from '../seams';
 import type { EncodedRecord } from './producer-record';
 import type { Delivery } from './record-batch';
@@ -12,12 +13,24 @@ import type { SendBudget } from './send-budget';
 /** Sends that wait for metadata or for room. */
 export const MAX_WAITING_SENDS = 1_000_000;
 
-export interface Send extends EncodedRecord {
-  readonly topic: string;
-  readonly delivery: Delivery;
-  readonly acceptedAt: number;
+/** A class, not a literal: one is made per record, and a spread costs more than all the rest. */
+export class Send implements EncodedRecord {
+  readonly record: RecordInput;
+  readonly partition: number | undefined;
+  readonly bytes: number;
   /** waiting: nothing of it is in a batch; withdrawn: nothing will be. */
-  stage: 'waiting' | 'appended' | 'withdrawn';
+  stage: 'waiting' | 'appended' | 'withdrawn' = 'waiting';
+
+  constructor(
+    readonly topic: string,
+    encoded: EncodedRecord,
+    readonly delivery: Delivery,
+    readonly acceptedAt: number,
+  ) {
+    this.record = encoded.record;
+    this.partition = encoded.partition;
+    this.bytes = encoded.bytes;
+  }
 }
 
 interface Lane {

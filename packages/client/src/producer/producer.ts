@@ -6,7 +6,7 @@
 import { Deadline, TributaryError, validateTopicName } from '@tributary/common';
 import type { CallOptions, CloseOptions } from '../call-options';
 import type { ClientContext, TopicView } from '../seams';
-import { Admission, type Send } from './admission';
+import { Admission, Send } from './admission';
 import { BatchDeliveries, PromisedDelivery, type SendOutcome } from './deliveries';
 import { Partitioner } from './partitioner';
 import { ProducerCore } from './producer-core';
@@ -40,6 +40,7 @@ export class Producer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable
   constructor(
     private readonly context: ClientContext,
     options: ProducerOptions<K, V>,
+    private readonly onClosed: () => void = () => undefined,
   ) {
     this.config = checkProducerOptions(options);
     const budget = new SendBudget(this.config.bufferBytes);
@@ -131,7 +132,7 @@ export class Producer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable
       const { clock, metadata } = this.context;
       if (!metadata.cached(topic)) validateTopicName(topic);
       const encoded = encodeRecord(topic, record, this.config, clock.wallTime());
-      return { ...encoded, topic, delivery, acceptedAt: clock.now(), stage: 'waiting' };
+      return new Send(topic, encoded, delivery, clock.now());
     } catch (thrown) {
       delivery.failed(TributaryError.from(thrown).withOutcome('not written'));
       return undefined;
@@ -165,6 +166,7 @@ export class Producer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable
     const ended = this.core.end(closedError());
     const patience = Deadline.after(this.context.clock, STREAM_END_MS);
     await patience.race(ended, 'ending the streams').catch(() => undefined); // the connections go anyway
+    this.onClosed();
   }
 }
 
