@@ -33,10 +33,18 @@ export function parsePartitionName(name: string): TopicPartition | undefined {
 /** Kafka's rule for topic names. Throws INVALID_TOPIC. */
 export function validateTopicName(topic: string): void {
   const problem = topicNameProblem(topic);
-  if (problem) {
-    const shown = topic.length > 60 ? `${topic.slice(0, 60)}...` : topic;
-    throw new TributaryError('INVALID_TOPIC', `topic name ${JSON.stringify(shown)} ${problem}`);
-  }
+  if (problem) throw new TributaryError('INVALID_TOPIC', `topic name ${quoted(topic)} ${problem}`);
+}
+
+/** A name that somebody sent, for a message: as it is, or quoted and cut if no topic can have it. */
+export function shownTopic(topic: string): string {
+  return topicNameProblem(topic) ? quoted(topic) : topic;
+}
+
+const SHOWN_LENGTH = 60;
+
+function quoted(name: string): string {
+  return JSON.stringify(name.length > SHOWN_LENGTH ? `${name.slice(0, SHOWN_LENGTH)}...` : name);
 }
 
 function topicNameProblem(topic: string): string | undefined {

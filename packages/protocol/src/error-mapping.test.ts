@@ -58,6 +58,11 @@ describe('an error on the wire', () => {
     expect(fromWireError(codec.decode(Buffer.alloc(0))).code).toBe('INTERNAL');
   });
 
+  it('makes one line of a message that quotes what a client sent', () => {
+    const quoting = new TributaryError('UNKNOWN_MEMBER', 'member a\r\n\tb is not known here');
+    expect(overTheWire(quoting).message).toBe('member a b is not known here');
+  });
+
   it('cuts a long message and mends a lone surrogate', () => {
     expect(overTheWire(new Error('x'.repeat(10_000))).message).toHaveLength(maxErrorTextBytes + 3);
     expect(overTheWire(new Error('a\ud800b')).message).toBe('a\ufffdb');

@@ -67,9 +67,12 @@ function leaderFromWire(leader: LeaderHint): LeaderHintOfError {
   return { leaderId, leaderEpoch, ...(host ? { host, port } : {}) };
 }
 
-/** Well-formed UTF-8 of bounded length: gRPC refuses to send a lone surrogate. */
+/**
+ * One line of well-formed UTF-8 of bounded length, whatever names of a client's are quoted in it. gRPC refuses to
+ * send a lone surrogate.
+ */
 function clipped(text: string): string {
-  const bytes = Buffer.from(text);
+  const bytes = Buffer.from(text.replace(/\p{Cc}+/gu, ' '));
   if (bytes.length <= maxErrorTextBytes) return bytes.toString();
   // The cut may split a character; its remains decode to one replacement character.
   return `${bytes.toString('utf8', 0, maxErrorTextBytes)}...`;

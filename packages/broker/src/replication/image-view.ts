@@ -4,6 +4,7 @@
  */
 import {
   parseTopicConfig,
+  shownTopic,
   TributaryError,
   type LeaderHint,
   type TopicConfig,
@@ -55,17 +56,20 @@ export interface PartitionName {
   readonly partition: number;
 }
 
+const TOPIC_ID_SHOWN = 40;
+
 /** Why a partition that is not on this broker is not: the error for whoever asked. */
 export function absence(
   image: MetadataImage | undefined,
   asked: PartitionName,
   listener: string,
 ): TributaryError {
-  const { topic, topicId, partition } = asked;
+  const { topicId, partition } = asked;
+  const topic = shownTopic(asked.topic);
   if (!image?.topicById(topicId)) {
-    const namesake = image?.topicByName(topic);
+    const namesake = image?.topicByName(asked.topic);
     if (!namesake) return new TributaryError('UNKNOWN_TOPIC', `topic ${topic} is not known here`);
-    const message = `topic ${topic} has id ${namesake.topicId}, not ${topicId}`;
+    const message = `topic ${topic} has id ${namesake.topicId}, not ${topicId.slice(0, TOPIC_ID_SHOWN)}`;
     return new TributaryError('TOPIC_ID_MISMATCH', message);
   }
   const state = image.partition(topicId, partition);

@@ -36,6 +36,7 @@ export async function createTopic(
   request: CreateTopicRequest,
   context: CallContext,
 ): Promise<CreateTopicResponseInput> {
+  validateTopicName(request.topic);
   const timeoutMs = request.timeoutMs || options.limits.defaultAdminTimeoutMs;
   const deadline = Deadline.after(options.clock, timeoutMs, context.signal);
   const what = `creating topic ${request.topic}`;
@@ -62,7 +63,6 @@ async function newTopicRecord(
 ): Promise<TopicRecord> {
   const { limits, registry, random } = options;
   const { topic, configs } = request;
-  validateTopicName(topic);
   const partitions = request.partitions || limits.defaultPartitions;
   if (partitions < 1 || partitions > limits.maxPartitionsPerTopic) {
     const message = `${partitions} partitions, where 1 to ${limits.maxPartitionsPerTopic} are possible`;

@@ -2,7 +2,7 @@
  * Admin.DeleteTopic on any broker: leaves the marker, then waits until the controller has removed it, which is
  * after all replicas have confirmed that their data are gone. A timeout says that the deletion goes on.
  */
-import { Deadline, TributaryError } from '@tributary/common';
+import { Deadline, TributaryError, validateTopicName } from '@tributary/common';
 import type { DeletionMarker, TopicStore } from '@tributary/coordination';
 import type {
   CallContext,
@@ -18,6 +18,8 @@ export async function deleteTopic(
 ): Promise<DeleteTopicResponseInput> {
   const { topics, clock, limits } = options;
   const { topic } = request;
+  // It becomes part of paths in the coordinator.
+  validateTopicName(topic);
   const timeoutMs = request.timeoutMs || limits.defaultAdminTimeoutMs;
   const deadline = Deadline.after(clock, timeoutMs, context.signal);
   const what = `deleting topic ${topic}`;

@@ -2,7 +2,7 @@
  * What the produce, fetch and list-offsets handlers ask of the rest of the broker, and how they find the
  * partition that a request means. Implemented by ReplicaManager.
  */
-import { TributaryError, type Clock, type LeaderHint } from '@tributary/common';
+import { shownTopic, TributaryError, type Clock, type LeaderHint } from '@tributary/common';
 import type { Acceptor } from '@tributary/protocol';
 import type { MetadataImage } from '../metadata/metadata-image';
 import type { WaiterBudget } from '../partition/commit-purgatory';
@@ -47,10 +47,15 @@ export function ledPartition(host: DataHost, asked: AskedPartition, caller: Call
 
 function byName(host: DataHost, asked: AskedPartition, caller: Caller): AskedPartition {
   if (!caller.mayUseNames) {
-    throw new TributaryError('INVALID_ARGUMENT', `topic ${asked.topic} comes without its topic id`);
+    throw new TributaryError(
+      'INVALID_ARGUMENT',
+      `topic ${shownTopic(asked.topic)} comes without its topic id`,
+    );
   }
   const topic = host.currentImage?.topicByName(asked.topic);
-  if (!topic) throw new TributaryError('UNKNOWN_TOPIC', `topic ${asked.topic} is not known here`);
+  if (!topic) {
+    throw new TributaryError('UNKNOWN_TOPIC', `topic ${shownTopic(asked.topic)} is not known here`);
+  }
   // Who does not know the id has no leader epoch to be fenced by, either.
   return { ...asked, topicId: topic.topicId, leaderEpoch: -1 };
 }

@@ -12,7 +12,7 @@ import {
   type TopicMetadataInput,
   toWireError,
 } from '@tributary/protocol';
-import { TributaryError } from '@tributary/common';
+import { shownTopic, TributaryError } from '@tributary/common';
 import type { MetadataCache } from '../metadata/metadata-cache';
 import type { MetadataImage } from '../metadata/metadata-image';
 import { endpointOn, listenerFor } from './listener-endpoints';
@@ -59,7 +59,8 @@ export function answerMetadata(
 function topicMetadata(image: MetadataImage, name: string): TopicMetadataInput {
   const topic = image.topicByName(name);
   if (!topic) {
-    const error = toWireError(new TributaryError('UNKNOWN_TOPIC', `topic ${name} does not exist`));
+    const message = `topic ${shownTopic(name)} does not exist`;
+    const error = toWireError(new TributaryError('UNKNOWN_TOPIC', message));
     return { topic: name, topicId: '', partitions: [], configs: {}, error };
   }
   return {

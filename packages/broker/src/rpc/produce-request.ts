@@ -38,13 +38,14 @@ export function refuseAll(request: ProduceRequest, error: TributaryError, respon
   answer.flush();
 }
 
-/** What counts against credits: the batches, or the records' keys and values. */
+/** What counts against credits: the batches, or the records' keys, values and headers. */
 export function requestBytes(request: ProduceRequest): number {
   let bytes = 0;
   for (const { batch, records } of request.partitions) {
     bytes += batch?.length ?? 0;
     for (const record of records?.records ?? []) {
       bytes += (record.key?.length ?? 0) + (record.value?.length ?? 0);
+      for (const { key, value } of record.headers) bytes += key.length + (value?.length ?? 0);
     }
   }
   return bytes;

@@ -7,12 +7,15 @@ import type { StructuredRecords } from '@tributary/protocol';
 import { BatchBuilder, recordSizeBound, type RecordInput } from '@tributary/record';
 import type { DataHost } from './data-host';
 
+const MAX_PRODUCER_EPOCH = 32_767;
+
 export function encodeStructured(host: DataHost, records: StructuredRecords): Buffer {
   const { maxStructuredBytes } = host.limits;
   if (records.records.length === 0) {
     throw new TributaryError('INVALID_ARGUMENT', 'a list of records is empty');
   }
   const now = host.clock.wallTime();
+  checkProducerEpoch(records);
   const inputs = records.records.map((record): RecordInput => ({
     key: record.key ?? null,
     value: record.value ?? null,
@@ -34,4 +37,12 @@ export function encodeStructured(host: DataHost, records: StructuredRecords): Bu
   for (const input of inputs) builder.append(input);
   const { producerId, producerEpoch, baseSequence } = records;
   return builder.build(producerId === undefined ? {} : { producerId, producerEpoch, baseSequence });
+}
+
+/** The field has 16 bits in a batch; all else that can be wrong is found in the finished batch. */
+function checkProducerEpoch({ producerId, producerEpoch }: StructuredRecords): void {
+  if (producerId === undefined || (producerEpoch >= 0 && producerEpoch <= MAX_PRODUCER_EPOCH))
+    return;
+  const message = `producer epoch ${producerEpoch} is not from 0 to ${MAX_PRODUCER_EPOCH}`;
+  throw new TributaryError('INVALID_ARGUMENT', message);
 }
