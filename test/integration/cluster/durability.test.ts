@@ -58,9 +58,9 @@ describe('a cluster of three brokers under load', () => {
     let before: string[] = [];
     const history = await loadDuring('paused-zookeeper', async () => {
       before = await leaders('paused-zookeeper');
-      for (const node of cluster.zookeeperNodes) node.pause();
+      for (const node of cluster.zookeeperNodes) await node.pause();
       await pause(5000);
-      for (const node of cluster.zookeeperNodes) node.resume();
+      for (const node of cluster.zookeeperNodes) await node.resume();
     });
     expect(await leaders('paused-zookeeper')).toEqual(before);
     expect(checkHistory(history)).toMatchObject({ ...nothingWrong, unknown: 0 });

@@ -153,7 +153,7 @@ function asJson(record: ConsumerRecord): Record<string, unknown> {
     ...textOrBase64('value', record.value as Buffer | null),
     headers: [...record.headers].map(([name, value]) => ({
       name,
-      ...textOrBase64('value', value as Buffer | null),
+      ...textOrBase64('value', value),
     })),
   };
 }

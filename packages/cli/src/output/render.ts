@@ -31,7 +31,7 @@ export function renderTable(columns: readonly string[], rows: readonly Row[]): s
 function cellText(cell: Cell | readonly Cell[] | undefined): string {
   if (cell === undefined || cell === null) return '-';
   if (Array.isArray(cell)) return cell.length === 0 ? '-' : cell.join(',');
-  return String(cell as Cell);
+  return String(cell);
 }
 
 /** One JSON document; bigint becomes a string. */

@@ -1,14 +1,17 @@
 import { checkHistory, isClean, longestGapMs } from './check-history';
-import { History } from './history';
+import { History, type ReadRecord } from './history';
+
+interface Times {
+  readonly sentAt: number;
+  readonly at: number;
+}
 
 function acknowledge(
   history: History,
-  partition: number,
-  id: number,
-  offset: number,
-  sentAt = id,
-  at = sentAt + 1,
+  { partition, id, offset }: ReadRecord,
+  times: Times = { sentAt: id, at: id + 1 },
 ): void {
+  const { sentAt, at } = times;
   history.write(partition, id, sentAt).result = { fate: 'acknowledged', offset, at };
 }
 
@@ -19,8 +22,8 @@ function finalLog(history: History, partition: number, ids: readonly number[]): 
 describe('checkHistory', () => {
   test('what was acknowledged and lies in order is clean; unknown writes may be there or not', () => {
     const history = new History();
-    acknowledge(history, 0, 1, 0);
-    acknowledge(history, 0, 2, 1);
+    acknowledge(history, { partition: 0, id: 1, offset: 0 });
+    acknowledge(history, { partition: 0, id: 2, offset: 1 });
     history.write(0, 3, 3).result = { fate: 'unknown', at: 9, code: 'TIMEOUT' };
     history.write(0, 4, 4).result = { fate: 'unknown', at: 9, code: 'TIMEOUT' };
     finalLog(history, 0, [1, 2, 4]);
@@ -31,8 +34,8 @@ describe('checkHistory', () => {
 
   test('C1: an acknowledged write that is gone, or at another offset, is lost', () => {
     const history = new History();
-    acknowledge(history, 0, 1, 0);
-    acknowledge(history, 0, 2, 1);
+    acknowledge(history, { partition: 0, id: 1, offset: 0 });
+    acknowledge(history, { partition: 0, id: 2, offset: 1 });
     finalLog(history, 0, [2]);
     expect(checkHistory(history).lost).toBe(2);
   });
@@ -59,18 +62,18 @@ describe('checkHistory', () => {
 
   test('C3: an offset at or below one acknowledged before the send began is not monotonic', () => {
     const history = new History();
-    acknowledge(history, 0, 1, 5, 0, 10);
-    acknowledge(history, 0, 2, 3, 20, 30);
-    acknowledge(history, 0, 3, 4, 5, 40); // sent before the first was acknowledged: fine
+    acknowledge(history, { partition: 0, id: 1, offset: 5 }, { sentAt: 0, at: 10 });
+    acknowledge(history, { partition: 0, id: 2, offset: 3 }, { sentAt: 20, at: 30 });
+    acknowledge(history, { partition: 0, id: 3, offset: 4 }, { sentAt: 5, at: 40 }); // sent before the first was acknowledged: fine
     expect(checkHistory(history).nonMonotonic).toBe(1);
   });
 });
 
 test('longestGapMs is per partition', () => {
   const history = new History();
-  acknowledge(history, 0, 1, 0, 0, 100);
-  acknowledge(history, 1, 2, 0, 0, 150);
-  acknowledge(history, 0, 3, 1, 0, 400);
-  acknowledge(history, 1, 4, 1, 0, 200);
+  acknowledge(history, { partition: 0, id: 1, offset: 0 }, { sentAt: 0, at: 100 });
+  acknowledge(history, { partition: 1, id: 2, offset: 0 }, { sentAt: 0, at: 150 });
+  acknowledge(history, { partition: 0, id: 3, offset: 1 }, { sentAt: 0, at: 400 });
+  acknowledge(history, { partition: 1, id: 4, offset: 1 }, { sentAt: 0, at: 200 });
   expect(longestGapMs(history)).toBe(300);
 });
