@@ -68,7 +68,7 @@ async function consume(
       : undefined;
     try {
       await printRecords(consumer, limit, options);
-      if (end?.failure) throw end.failure;
+      if (end?.failure) throw TributaryError.from(end.failure);
     } finally {
       end?.stop();
       stop();
