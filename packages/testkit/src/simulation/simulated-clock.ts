@@ -53,19 +53,14 @@ export class SimulatedClock implements Clock {
   /** Fires the next timer, if one is due by `until`. False: none was. */
   async step(until = Infinity): Promise<boolean> {
     await settle();
-    const next = this.pending[0];
-    if (!next || next.due > until) return false;
-    this.pending.shift();
-    this.time = Math.max(this.time, next.due);
-    next.fire();
-    await settle();
-    return true;
+    return this.fireNext(until);
   }
 
   /** Lets `ms` pass, firing what becomes due. */
   async advance(ms: number): Promise<void> {
     const until = this.time + ms;
-    while (await this.step(until));
+    await settle();
+    while (await this.fireNext(until));
     this.time = until;
   }
 
@@ -74,7 +69,7 @@ export class SimulatedClock implements Clock {
     const until = this.time + withinMs;
     await settle();
     while (!condition()) {
-      if (!(await this.step(until))) {
+      if (!(await this.fireNext(until))) {
         this.time = until;
         return condition();
       }
@@ -93,6 +88,17 @@ export class SimulatedClock implements Clock {
       throw new Error(`not settled within ${withinMs} simulated ms`);
     }
     return work;
+  }
+
+  /** Everything has settled before, and has again afterwards. */
+  private async fireNext(until: number): Promise<boolean> {
+    const next = this.pending[0];
+    if (!next || next.due > until) return false;
+    this.pending.shift();
+    this.time = Math.max(this.time, next.due);
+    next.fire();
+    await settle();
+    return true;
   }
 }
 

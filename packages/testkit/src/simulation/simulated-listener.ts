@@ -47,7 +47,8 @@ export class SimulatedListener implements Listener, ListeningPoint {
     const handler = this.handlers.get(path);
     if (!handler) {
       const message = `${path} at ${this.machine.name}: the peer does not know this method`;
-      back.post(() => dialer.broken(new TributaryError('UNSUPPORTED_VERSION', message)));
+      const unknown = new TributaryError('UNSUPPORTED_VERSION', message);
+      back.post('refusal', () => dialer.broken(unknown));
       return;
     }
     const { limits, logger } = this.network;
@@ -56,7 +57,7 @@ export class SimulatedListener implements Listener, ListeningPoint {
     const side = { role: 'acceptor', machine: this.machine, pipe: back } as const;
     const stream: Accepted = new SimulatedStream(down, up, settings, side);
     dialer.connectTo(stream as unknown as SimulatedStream<In, Out>);
-    back.post(() => dialer.opened());
+    back.post('answer', () => dialer.opened());
     this.streams.add(stream);
     const context = this.contextOf(stream, dialer.side.machine.name);
     if ('unary' in handler) this.answerOnce(handler, stream, context);

@@ -3,6 +3,7 @@
  * Called by SimulatedNetwork, which makes another one when the machine comes back.
  */
 import type { Clock } from '@tributary/common';
+import { ProcessClock } from './process-clock';
 
 export interface BreakableStream {
   readonly side: { readonly pipe: { readonly to: string } };
@@ -13,11 +14,15 @@ export interface BreakableStream {
 export class SimulatedMachine {
   readonly streams = new Set<BreakableStream>();
   private state: 'alive' | 'crashed' | 'closed' = 'alive';
+  /** Stops with a crash. */
+  readonly clock: ProcessClock;
 
   constructor(
     readonly name: string,
-    readonly clock: Clock,
-  ) {}
+    clock: Clock,
+  ) {
+    this.clock = new ProcessClock(clock);
+  }
 
   get alive(): boolean {
     return this.state !== 'crashed';
@@ -31,6 +36,7 @@ export class SimulatedMachine {
   crash(): void {
     if (this.over) return;
     this.state = 'crashed';
+    this.clock.die();
     for (const stream of [...this.streams]) stream.crashed();
     this.streams.clear();
   }

@@ -7,17 +7,19 @@
 import { assert, silentLogger, type Clock, type Logger, type Random } from '@tributary/common';
 import type { Address, Transport } from '@tributary/protocol';
 import { SimulatedMachine } from './simulated-machine';
-import { SimulatedPipe, type PipeWorld } from './simulated-pipe';
+import { SimulatedPipe, type NetworkArrival, type PipeWorld } from './simulated-pipe';
 import { SimulatedTransport } from './simulated-transport';
 import type { ListeningPoint, SimulatedNetworkLimits, SimulatedWorld } from './simulated-world';
 
-export type { SimulatedNetworkLimits };
+export type { NetworkArrival, SimulatedNetworkLimits };
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger?: Logger;
   readonly limits?: Partial<SimulatedNetworkLimits>;
+  /** Sees everything that arrives anywhere, before its receiver does. */
+  observe?(arrival: NetworkArrival): void;
 }
 
 const defaultLimits: SimulatedNetworkLimits = {
@@ -45,7 +47,7 @@ export class SimulatedNetwork implements PipeWorld, SimulatedWorld {
   private readonly holding = new Set<SimulatedPipe>();
   private portsGiven = 0;
 
-  constructor(options: SimulatedNetworkOptions) {
+  constructor(private readonly options: SimulatedNetworkOptions) {
     this.clock = options.clock;
     this.random = options.random;
     this.logger = options.logger ?? silentLogger;
@@ -111,6 +113,10 @@ export class SimulatedNetwork implements PipeWorld, SimulatedWorld {
 
   onHeld(pipe: SimulatedPipe): void {
     this.holding.add(pipe);
+  }
+
+  onArrival(arrival: NetworkArrival): void {
+    this.options.observe?.(arrival);
   }
 
   pipe(from: string, to: string): SimulatedPipe {

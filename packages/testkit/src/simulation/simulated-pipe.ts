@@ -5,17 +5,34 @@
  */
 import type { Clock } from '@tributary/common';
 
+/** What arrived, for whoever watches the network: the trace of a run. */
+export interface NetworkArrival {
+  readonly from: string;
+  readonly to: string;
+  /** `message`, `dial PATH`, `credit` and the like. */
+  readonly what: string;
+  /** Of a message. */
+  readonly bytes?: Buffer;
+}
+
 export interface PipeWorld {
   readonly clock: Clock;
   nextDelayMs(): number;
   isPartitioned(from: string, to: string): boolean;
   /** This pipe holds something back: release it when the partition heals. */
   onHeld(pipe: SimulatedPipe): void;
+  onArrival(arrival: NetworkArrival): void;
+}
+
+interface Posted {
+  readonly what: string;
+  readonly bytes: Buffer | undefined;
+  readonly event: () => void;
 }
 
 export class SimulatedPipe {
   private lastArrival = 0;
-  private held: (() => void)[] = [];
+  private held: Posted[] = [];
 
   constructor(
     private readonly world: PipeWorld,
@@ -23,25 +40,32 @@ export class SimulatedPipe {
     readonly to: string,
   ) {}
 
-  post(event: () => void): void {
-    const { clock } = this.world;
-    this.lastArrival = Math.max(this.lastArrival, clock.now() + this.world.nextDelayMs());
-    clock.setTimer(this.lastArrival - clock.now(), () => this.arrive(event));
+  post(what: string, event: () => void, bytes?: Buffer): void {
+    this.send({ what, bytes, event });
   }
 
   /** The partition is over. */
   release(): void {
     const waiting = this.held;
     this.held = [];
-    for (const event of waiting) this.post(event);
+    for (const posted of waiting) this.send(posted);
   }
 
-  private arrive(event: () => void): void {
-    if (this.held.length === 0 && !this.world.isPartitioned(this.from, this.to)) {
+  private send(posted: Posted): void {
+    const { clock } = this.world;
+    this.lastArrival = Math.max(this.lastArrival, clock.now() + this.world.nextDelayMs());
+    clock.setTimer(this.lastArrival - clock.now(), () => this.arrive(posted));
+  }
+
+  private arrive(posted: Posted): void {
+    const { from, to, world } = this;
+    if (this.held.length === 0 && !world.isPartitioned(from, to)) {
+      const { what, bytes, event } = posted;
+      world.onArrival({ from, to, what, ...(bytes ? { bytes } : {}) });
       event();
       return;
     }
-    this.held.push(event);
+    this.held.push(posted);
     this.world.onHeld(this);
   }
 }

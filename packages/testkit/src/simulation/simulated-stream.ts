@@ -91,7 +91,7 @@ export class SimulatedStream<Out, In> extends StreamEnd<Out, In> {
   crashed(): void {
     this.dialTimer?.cancel();
     this.drainTimer?.cancel();
-    this.side.pipe.post(() => this.peer?.lost());
+    this.side.pipe.post('reset', () => this.peer?.lost());
   }
 
   protected override begin(): void {
@@ -100,26 +100,27 @@ export class SimulatedStream<Out, In> extends StreamEnd<Out, In> {
   }
 
   protected override transmit(bytes: Buffer): void {
-    this.post(() => this.peer?.arrived({ bytes }));
+    this.post('message', () => this.peer?.arrived({ bytes }), bytes);
   }
 
   protected override transmitEnd(): void {
     if (this.side.role === 'dialer') {
-      this.post(() => this.peer?.arrived('end'));
+      this.post('end', () => this.peer?.arrived('end'));
       return;
     }
-    this.post(() => this.peer?.arrived('finish'));
+    this.post('finish', () => this.peer?.arrived('finish'));
     this.side.machine.clock.setTimer(0, () => this.ended());
   }
 
   protected override transmitCut(error: TributaryError): void {
     this.leave();
     if (this.side.role === 'dialer') {
-      this.post(() => this.peer?.lost());
+      this.post('cut', () => this.peer?.lost());
       return;
     }
     const bytes = wireErrorCodec.encode(toWireError(error));
-    this.post(() => this.peer?.broken(fromWireError(wireErrorCodec.decode(bytes))));
+    const arrive = (): void => this.peer?.broken(fromWireError(wireErrorCodec.decode(bytes)));
+    this.post('error', arrive, bytes);
   }
 
   protected override setFlowing(flowing: boolean): void {
@@ -139,8 +140,8 @@ export class SimulatedStream<Out, In> extends StreamEnd<Out, In> {
     this.onOver = undefined;
   }
 
-  private post(event: () => void): void {
-    if (this.side.machine.alive) this.side.pipe.post(event);
+  private post(what: string, event: () => void, bytes?: Buffer): void {
+    if (this.side.machine.alive) this.side.pipe.post(what, event, bytes);
   }
 
   private arrived(arrival: Arrival): void {
@@ -174,7 +175,7 @@ export class SimulatedStream<Out, In> extends StreamEnd<Out, In> {
     const alreadyOnTheWay = this.creditBytes > 0;
     this.creditBytes += bytes;
     if (alreadyOnTheWay) return;
-    this.post(() => {
+    this.post('credit', () => {
       const returned = this.creditBytes;
       this.creditBytes = 0;
       this.peer?.transmitted(returned);

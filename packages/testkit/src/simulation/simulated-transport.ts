@@ -122,10 +122,12 @@ class SimulatedConnection implements Connection {
     });
     this.remember(stream);
     const back = this.network.pipe(peer, this.machine.name);
-    stream.side.pipe.post(() => {
+    // Code of a crashed machine may still be on its way through here: nobody hears it.
+    if (!this.machine.alive) return stream;
+    stream.side.pipe.post(`dial ${method.path}`, () => {
       const listener = this.network.listenerAt(this.address);
       if (listener) listener.accept(method.path, stream, back);
-      else back.post(() => stream.broken(this.refusal()));
+      else back.post('refusal', () => stream.broken(this.refusal()));
     });
     return stream;
   }
