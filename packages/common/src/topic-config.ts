@@ -56,7 +56,7 @@ export function parseTopicConfig(
     const setting = Object.hasOwn(topicSettings, name) ? topicSettings[name] : undefined;
     if (!setting) {
       const known = Object.keys(topicSettings).join(', ');
-      throw new TributaryError('INVALID_CONFIG', `topic setting ${name} does not exist`, {
+      throw new TributaryError('INVALID_CONFIG', `topic setting ${shown(name)} does not exist`, {
         hint: `The settings are: ${known}.`,
       });
     }
@@ -64,10 +64,16 @@ export function parseTopicConfig(
     if (!(value >= setting.min && value <= setting.max)) {
       throw new TributaryError(
         'INVALID_CONFIG',
-        `topic setting ${name}=${text} is not a whole number from ${setting.min} to ${setting.max}`,
+        `topic setting ${name}=${shown(text)} is not a whole number from ${setting.min} to ${setting.max}`,
       );
     }
     values[setting.field] = value;
   }
   return values;
+}
+
+const SHOWN_LENGTH = 60;
+
+function shown(text: string): string {
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}...` : text;
 }
