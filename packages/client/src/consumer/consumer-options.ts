@@ -89,10 +89,12 @@ export function consumerSettings<K, V>(options: ConsumerOptions<K, V>): Consumer
     );
   }
   for (const topic of wanted) validateTopicName(topic);
-  for (const { topic, partition } of assign ?? []) {
+  for (const { topic, partition, offset } of assign ?? []) {
     if (!Number.isSafeInteger(partition) || partition < 0) {
       throw invalid(`${partition} is not a partition of topic ${topic}`);
     }
+    if (typeof offset === 'string') choice('offset', offset, ['earliest', 'latest'], offset);
+    else if (offset !== undefined) safeOffset(offset);
   }
   const auto = options.autoCommit;
   if (auto && group === undefined) throw invalid('autoCommit needs a group');
@@ -125,6 +127,13 @@ export function consumerSettings<K, V>(options: ConsumerOptions<K, V>): Consumer
 
 export function invalid(message: string): TributaryError {
   return new TributaryError('INVALID_ARGUMENT', message);
+}
+
+/** Throws INVALID_ARGUMENT. */
+export function safeOffset(offset: bigint | number): number {
+  const value = Number(offset);
+  if (!Number.isSafeInteger(value) || value < 0) throw invalid(`${offset} is not an offset`);
+  return value;
 }
 
 /** A group name is a znode name too: no slash. */

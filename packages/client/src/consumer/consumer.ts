@@ -10,6 +10,7 @@ import { ConsumerEmitter, type ConsumerEventName, type ConsumerListener } from '
 import {
   consumerSettings,
   invalid,
+  safeOffset,
   type ConsumerOptions,
   type ConsumerSettings,
   type StartPosition,
@@ -327,12 +328,6 @@ export class Consumer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable
 
 function is(topic: string, partition: number): (cursor: PartitionCursor) => boolean {
   return (cursor) => cursor.partition.topic === topic && cursor.partition.partition === partition;
-}
-
-function safeOffset(offset: bigint | number): number {
-  const value = Number(offset);
-  if (!Number.isSafeInteger(value) || value < 0) throw invalid(`${offset} is not an offset`);
-  return value;
 }
 
 function needsGroup(): TributaryError {
