@@ -114,6 +114,21 @@ describe('the produce stream', () => {
     await w.close();
   });
 
+  it('what is refused unread gives its credit back, or a client without acks would run dry', async () => {
+    const w = await world([1, 2], { produceCreditBytes: 1_000, maxInFlightBytes: 500 });
+    w.network.partition('b1', 'b2');
+    const [full, client] = [open(w), open(w)];
+    for (const { stream } of [full, client]) stream.send(hello);
+    full.send(1, 'x'.repeat(400));
+    await w.clock.advance(10);
+    for (let id = 1; id <= 4; id += 1) client.send(id, 'x'.repeat(200), 0);
+    await w.clock.advance(10);
+    expect(w.log(1).logEndOffset).toBe(1);
+    const credit = client.received.reduce((sum, { credit: one }) => sum + (one?.bytes ?? 0), 0);
+    expect(credit).toBeGreaterThanOrEqual(800);
+    await w.close();
+  });
+
   it('the unanswered bytes of the whole broker are bounded', async () => {
     const w = await world([1, 2], { maxInFlightBytes: 900 });
     w.network.partition('b1', 'b2');

@@ -65,12 +65,11 @@ export class ProduceStream {
   private take(request: ProduceRequest): void {
     const bytes = requestBytes(request);
     const refusal = this.refusal(bytes);
-    if (refusal)
-      return refuseAll(
-        request,
-        refusal,
-        this.responder(request, () => undefined),
-      );
+    if (refusal) {
+      // It costs the client its credit like any other, so it gives it back like any other.
+      const respond = this.responder(request, () => this.giveBack(bytes));
+      return refuseAll(request, refusal, respond);
+    }
     this.inFlight.take(bytes);
     this.outstandingBytes += bytes;
     this.openRequests += 1;
@@ -102,11 +101,14 @@ export class ProduceStream {
     this.inFlight.release(bytes);
     this.outstandingBytes -= bytes;
     this.openRequests -= 1;
-    this.owedCredit += bytes;
-    if (this.owedCredit >= this.host.limits.produceCreditBytes / 4) {
-      this.stream.send({ credit: { bytes: this.owedCredit } });
-      this.owedCredit = 0;
-    }
+    this.giveBack(bytes);
     if (this.ended && this.openRequests === 0) this.stream.end();
+  }
+
+  private giveBack(bytes: number): void {
+    this.owedCredit += bytes;
+    if (this.owedCredit < this.host.limits.produceCreditBytes / 4) return;
+    this.stream.send({ credit: { bytes: this.owedCredit } });
+    this.owedCredit = 0;
   }
 }
