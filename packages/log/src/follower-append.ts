@@ -9,7 +9,8 @@ import { checkCrc, readBatchHeader, splitBatches, type BatchHeader } from '@trib
 export interface FollowerPosition {
   readonly name: string;
   readonly logEndOffset: number;
-  readonly latestEpoch: number;
+  /** -1: the log is empty. A later epoch in which nothing was written does not count. */
+  readonly lastBatchEpoch: number;
   readonly segmentBytes: number;
   /** In the active segment. */
   readonly activeBytes: number;
@@ -22,7 +23,7 @@ export interface BatchGroup {
 
 /** Throws CORRUPT_BATCH or INVALID_BATCH. */
 export function checkReplicated(batches: Buffer, position: FollowerPosition): BatchGroup[] {
-  let { logEndOffset, latestEpoch } = position;
+  let { logEndOffset, lastBatchEpoch: latestEpoch } = position;
   const headers = splitBatches(batches).map((batch) => {
     const header = checkedHeader(batch, position.name);
     if (header.baseOffset < logEndOffset) {

@@ -1,5 +1,6 @@
 /** Leader epochs of a log: when they start, where they end, and what a truncation does to them. */
 import { seededRandom } from '@tributary/common';
+import { assignOffsetAndEpoch } from '@tributary/record';
 import { describeRecords, makeBatch, openTestLog, SimulatedDisk } from '@tributary/testkit';
 import { LeaderEpochCache } from './leader-epoch-cache';
 import type { Log } from './log';
@@ -89,6 +90,20 @@ test('KAFKA-10706: truncating to the log end drops an epoch that began right the
   await log.close();
   log = await openTestLog(disk, directory);
   expect(log.latestEpoch).toBe(1);
+});
+
+test('an epoch that was led without a record does not keep out the older records of the next leader', async () => {
+  append(1, 'a', 'b');
+  await log.assignEpoch(2);
+  // Nobody followed epoch 2. The leader of epoch 3 has more of epoch 1 than we.
+  const older = makeBatch({ values: ['c'] });
+  assignOffsetAndEpoch(older, 2, 1);
+  log.appendAsFollower(older);
+  expect([log.logEndOffset, log.latestEpoch, log.lastBatchEpoch]).toEqual([3, 1, 1]);
+  expect(ends(1, 2)).toEqual(['1 ends at 3', '1 ends at 3']);
+  disk.crash({ loseUnsynced: false, random: seededRandom(3) });
+  log = await openTestLog(disk, directory, { recover: true });
+  expect(ends(1, 2)).toEqual(['1 ends at 3', '1 ends at 3']);
 });
 
 test('a truncation within a batch drops the whole batch', () => {

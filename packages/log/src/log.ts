@@ -9,7 +9,7 @@ import { assignOffsetAndEpoch, readBatchHeader, type BatchHeader } from '@tribut
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 import { checkReplicated } from './follower-append';
-import type { LeaderEpochCache } from './leader-epoch-cache';
+import { LeaderEpochCache } from './leader-epoch-cache';
 import { LogFlusher } from './log-flusher';
 import { EPOCH_FILE, loadLog, type LoadedLog } from './log-loader';
 import type { LogOptions } from './log-options';
@@ -141,11 +141,13 @@ export class Log implements PartitionLog {
     const groups = checkReplicated(batches, {
       name: this.health.name,
       logEndOffset: this.logEndOffset,
-      latestEpoch: this.latestEpoch,
+      lastBatchEpoch: this.lastBatchEpoch,
       segmentBytes: this.config.segmentBytes,
       activeBytes: this.segments.active.size,
     });
     const before = this.logEndOffset;
+    const firstEpoch = groups[0]?.headers[0]?.leaderEpoch ?? this.latestEpoch;
+    if (firstEpoch < this.latestEpoch) this.forgetEmptyEpoch();
     const epochs = this.epochs.entries;
     for (const group of groups) {
       try {
@@ -269,6 +271,14 @@ export class Log implements PartitionLog {
       }
       this.producers.states.record(header);
     }
+  }
+
+  /** It was led here, and nobody followed: what comes is older, and would seem to be of that epoch. */
+  private forgetEmptyEpoch(): void {
+    const kept = new LeaderEpochCache(this.epochs.entries);
+    kept.cutFrom(this.logEndOffset);
+    this.health.guard('append', () => this.epochFile.writeNow(kept.format()));
+    this.epochs.replace(kept.entries);
   }
 
   /** Begins another segment when these bytes would make the active one too large. */

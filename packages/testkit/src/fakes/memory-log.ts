@@ -116,7 +116,7 @@ export class MemoryLog implements PartitionLog {
   private store(bytes: Buffer): void {
     const { baseOffset, lastOffset, leaderEpoch, producerId, baseSequence, recordsCount } =
       readBatchHeader(bytes);
-    if (leaderEpoch > this.latestEpoch) this.addEpoch(leaderEpoch, baseOffset);
+    if (leaderEpoch !== this.lastBatchEpoch) this.addEpoch(leaderEpoch, baseOffset);
     this.batches.push({ baseOffset, lastOffset, epoch: leaderEpoch, bytes });
     if (producerId < 0) return;
     const recent = this.producers.get(producerId) ?? [];
