@@ -70,6 +70,35 @@ describe('change of leader', () => {
     await w.close();
   });
 
+  it('a leader that missed two elections and leads again serves nothing before its new epoch is on disk', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]]);
+    w.cluster.cutOffFromController(1);
+    await w.cluster.elect(2);
+    const waiting = w.cluster.produce(1, ['a']);
+    await settle();
+    let release: () => void = () => undefined;
+    w.log(1).beforeAssignEpoch = () => new Promise((resolve) => (release = resolve));
+    const { leaderEpoch, partitionEpoch } = w.cluster.state();
+    const back = w.cluster.change([
+      {
+        ...w.cluster.state(),
+        leader: 1,
+        leaderEpoch: leaderEpoch + 1,
+        partitionEpoch: partitionEpoch + 1,
+      },
+    ]);
+    const told = w.cluster.reconnectToController(1);
+    await settle();
+    const early = await w.within(w.cluster.produce(1, ['b']));
+    expect(early.error).toMatchObject({ code: 'NOT_LEADER', outcome: 'NOT_WRITTEN' });
+    expect((await w.within(waiting)).error).toMatchObject({ code: 'NOT_LEADER' });
+    release();
+    await w.within(Promise.all([back, told]));
+    expect(w.cluster.partition(1).state).toMatchObject({ role: 'leader', leaderEpoch: 2 });
+    await w.close();
+  });
+
   it('a change that failed half-way is tried again, not taken for known (KAFKA-9307)', async () => {
     const w = await dataWorld([1, 2]);
     w.stores.get(2)!.failNextCreate = 'DISK_FULL';

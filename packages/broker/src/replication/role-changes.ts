@@ -157,6 +157,8 @@ export class RoleChanges {
       return;
     }
     host.links.unfollow(key);
+    // Nothing more in the old epoch, which the log is about to leave.
+    if (now.role === 'leader') partition.resign(`leader epoch ${leaderEpoch} began`);
     const { brokerId } = host;
     const brokers = host.views();
     await partition.becomeLeader({
