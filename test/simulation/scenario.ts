@@ -90,7 +90,9 @@ export class Scenario {
   private async crashAndRestart(): Promise<void> {
     const { cluster } = this;
     const victims = this.victims();
-    for (const id of victims) cluster.crash(id);
+    // Where all die at once, only what lies on their disks can be kept.
+    const loseUnsynced = this.victim !== 'all' && cluster.random.next() < 0.3;
+    for (const id of victims) cluster.crash(id, { loseUnsynced });
     await this.pause(300, 4_000);
     await Promise.all(victims.map((id) => cluster.restart(id)));
   }

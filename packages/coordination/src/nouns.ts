@@ -111,6 +111,11 @@ export interface StoredPartitionState {
 export interface VersionedPartitionState extends StoredPartitionState {
   /** Version of the node. */
   readonly partitionEpoch: number;
+  /**
+   * Transaction that wrote it, to be compared with broker epochs: a broker with a higher one has been registered since.
+   * Only where it was read.
+   */
+  readonly writtenAt?: number;
 }
 
 export interface PartitionStateWrite {

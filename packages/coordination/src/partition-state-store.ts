@@ -204,7 +204,7 @@ class CoordinatedPartitionStateStore implements PartitionStateStore {
     const node = await this.coordinator.get(paths.partitionState(topic, partition));
     if (!node) return undefined;
     const state: StoredPartitionState = decodePartitionState(topic, partition, node.data);
-    return { ...state, partitionEpoch: node.stat.version };
+    return { ...state, partitionEpoch: node.stat.version, writtenAt: node.stat.mzxid };
   }
 }
 

@@ -18,12 +18,13 @@ import {
   type KeyedWrite,
   type Publication,
 } from './controller-effect';
-import type {
-  AlterRequest,
-  BrokerState,
-  ControllerState,
-  PartitionEntry,
-  TopicState,
+import {
+  isNewLife,
+  type AlterRequest,
+  type BrokerState,
+  type ControllerState,
+  type PartitionEntry,
+  type TopicState,
 } from './controller-state';
 
 export interface Step {
@@ -141,7 +142,8 @@ export class ControllerDraft {
   publishPartition(entry: PartitionEntry): void {
     if (!entry.stored) return;
     const { topicId, partition } = entry.stored;
-    this.published.partitions.set(`${topicId}/${partition}`, wireState(entry.stored, entry));
+    const state = wireState(entry.stored, entry, this.state);
+    this.published.partitions.set(`${topicId}/${partition}`, state);
   }
 
   stopReplica(brokerId: number, request: StopReplica): void {
@@ -158,7 +160,7 @@ export class ControllerDraft {
   answerState(alter: AlterRequest, entry: PartitionEntry): void {
     if (!entry.stored) return;
     const { brokerId, request } = alter;
-    const state = wireState(entry.stored, entry);
+    const state = wireState(entry.stored, entry, this.state);
     const { requestId } = request;
     this.after.push({ type: 'answer-alteration', brokerId, requestId, outcome: { state } });
   }
@@ -240,9 +242,18 @@ export function brokerInfoOf(broker: BrokerState): BrokerInfo {
   };
 }
 
-export function wireState(stored: VersionedPartitionState, entry: PartitionEntry): PartitionState {
+/** As brokers are told. A leader that is to be replaced must not begin to lead by it until the next write is done. */
+export function wireState(
+  stored: VersionedPartitionState,
+  entry: PartitionEntry,
+  { phase, brokers }: Pick<ControllerState, 'phase' | 'brokers'>,
+): PartitionState {
+  const { writtenAt: _, ...state } = stored;
+  const leader = brokers.get(stored.leader);
+  const isOver = phase === 'active' && !(leader && isTrusted(leader.standing));
   return {
-    ...stored,
+    ...state,
+    leader: isOver || isNewLife(stored, leader) ? -1 : stored.leader,
     isr: [...stored.isr],
     eligibleLeaders: [...stored.eligibleLeaders],
     replicas: [...entry.replicas],

@@ -98,6 +98,18 @@ export function stays(broker: BrokerState | undefined): boolean {
   return broker !== undefined && isTrusted(broker.standing) && !broker.leaving;
 }
 
+/**
+ * Registered after this state was written: the process that the state means is gone, and what its machine had not
+ * synced may be gone, too. The state's seats are not those of the new one.
+ */
+export function isNewLife(
+  stored: VersionedPartitionState,
+  broker: BrokerState | undefined,
+): boolean {
+  if (!broker || stored.writtenAt === undefined) return false;
+  return broker.registration.brokerEpoch > stored.writtenAt;
+}
+
 /** May be elected and may join an ISR. */
 export function isEligible(broker: BrokerState | undefined): boolean {
   return broker?.standing === 'ready' && !broker.leaving;

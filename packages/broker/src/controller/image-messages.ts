@@ -63,7 +63,8 @@ function entriesOf(state: ControllerState): Entry[] {
     entries.push({ kind: 'topic', topic: topicInfoOf(topic.record) });
     for (const entry of topic.partitions) {
       if (!entry.stored) continue;
-      entries.push({ kind: 'partition', partition: wireState(entry.stored, entry) });
+      const partition = wireState(entry.stored, entry, state);
+      entries.push({ kind: 'partition', partition });
     }
   }
   return entries;

@@ -7,11 +7,14 @@
  * since and they are complete). The ISR is never emptied: where nobody can lead, it stays as it is, so
  * that whichever member returns first may lead. The leader epoch grows exactly when the leader changes;
  * taking a dead follower out does not need it (KAFKA-15021), as the partition epoch fences what is in flight.
+ * A broker that died and returned unseen, between two controllers, is treated as if it had been seen: it leaves the
+ * ISR, or, where no other can lead, leads in a new epoch; in the old one its followers may have more than it.
  */
 import type { StoredPartitionState } from '@tributary/coordination';
 import { isTrusted } from './broker-standing';
 import {
   isEligible,
+  isNewLife,
   stays,
   type BrokerState,
   type PartitionEntry,
@@ -38,12 +41,15 @@ export function decidePartition(context: PartitionContext): Decision | undefined
   if (!entry.stored) return firstState(context, entry);
   const { brokers } = context;
   const { leader, isr } = entry.stored;
-  if (leader >= 0 && stays(brokers.get(leader))) {
-    return changed(context, entry, leader, keepers(isr, brokers), 'replica gone');
+  if (holdsSeat(entry, leader, brokers)) {
+    const members = isr.filter((id) => holdsSeat(entry, id, brokers));
+    return changed(context, entry, leader, members, 'replica gone');
   }
   const next = candidate(entry, brokers);
   if (next !== undefined) {
-    const members = keepers(isr, brokers);
+    // Where all died and returned, none is better than the others.
+    const keeps = holdsSeat(entry, next, brokers) ? holdsSeat : hasStayed;
+    const members = isr.filter((id) => keeps(entry, id, brokers));
     const newIsr = members.includes(next) ? members : [...members, next];
     return changed(context, entry, next, newIsr, whyMove(leader, brokers));
   }
@@ -78,13 +84,23 @@ function firstState(context: PartitionContext, entry: PartitionEntry): Decision 
 function candidate(entry: PartitionEntry, brokers: Brokers): number | undefined {
   const { isr = [], eligibleLeaders = [] } = entry.stored ?? {};
   const eligible = entry.replicas.filter((id) => isEligible(brokers.get(id)));
+  const safe = eligible.filter((id) => holdsSeat(entry, id, brokers));
   return (
-    eligible.find((id) => isr.includes(id)) ?? eligible.find((id) => eligibleLeaders.includes(id))
+    safe.find((id) => isr.includes(id)) ??
+    safe.find((id) => eligibleLeaders.includes(id)) ??
+    eligible.find((id) => isr.includes(id)) ??
+    eligible.find((id) => eligibleLeaders.includes(id))
   );
 }
 
-function keepers(isr: readonly number[], brokers: Brokers): number[] {
-  return isr.filter((id) => stays(brokers.get(id)));
+/** The very process that the stored state means, trusted and not on its way out. */
+function holdsSeat(entry: PartitionEntry, brokerId: number, brokers: Brokers): boolean {
+  const broker = brokers.get(brokerId);
+  return stays(broker) && !(entry.stored && isNewLife(entry.stored, broker));
+}
+
+function hasStayed(_entry: PartitionEntry, brokerId: number, brokers: Brokers): boolean {
+  return stays(brokers.get(brokerId));
 }
 
 function changed(
@@ -95,13 +111,15 @@ function changed(
   why: string,
 ): Decision | undefined {
   const { stored } = entry;
-  if (!stored || (stored.leader === leader && sameMembers(stored.isr, isr))) return undefined;
+  if (!stored) return undefined;
+  const isNewLeader = stored.leader !== leader || isNewLife(stored, context.brokers.get(leader));
+  if (!isNewLeader && sameMembers(stored.isr, isr)) return undefined;
   const state: StoredPartitionState = {
     topic: stored.topic,
     topicId: stored.topicId,
     partition: stored.partition,
     leader,
-    leaderEpoch: stored.leader === leader ? stored.leaderEpoch : stored.leaderEpoch + 1,
+    leaderEpoch: isNewLeader ? stored.leaderEpoch + 1 : stored.leaderEpoch,
     controllerEpoch: context.controllerEpoch,
     isr: [...isr],
     eligibleLeaders: nextEligibleLeaders(context.topic, entry, isr),
@@ -131,5 +149,6 @@ function whyMove(leader: number, brokers: Brokers): string {
   const broker = brokers.get(leader);
   if (!broker) return `leader ${leader} is not registered`;
   if (broker.leaving) return `leader ${leader} shuts down`;
+  if (stays(broker)) return `leader ${leader} has started anew`;
   return `leader ${leader} is ${broker.standing}`;
 }

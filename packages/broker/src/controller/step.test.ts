@@ -241,7 +241,7 @@ describe('writes', () => {
     );
     expect(script.take()).toEqual([
       'write orders/0@9: leader 3 epoch 6 ISR 3 eligible 1',
-      'publish to 2,3: orders/0 leader 1 epoch 5',
+      'publish to 2,3: orders/0 leader -1 epoch 5',
     ]);
   });
 
