@@ -5,6 +5,7 @@
  */
 import {
   Deadline,
+  sharedAbort,
   silentLogger,
   systemClock,
   systemRandom,
@@ -36,7 +37,7 @@ export function createClient(options: ClientOptions): Client {
 export class Client implements AsyncDisposable {
   readonly context: ClientContext;
   private readonly access: ClusterAccess;
-  private readonly closing = new AbortController();
+  private readonly closing = sharedAbort();
   private readonly parts = new Set<Closable>();
   private theAdmin: Admin | undefined;
   private closed: Promise<void> | undefined;

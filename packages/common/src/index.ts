@@ -6,6 +6,7 @@ export * from './deadline';
 export * from './error-codes';
 export * from './logger';
 export * from './random';
+export * from './shared-abort';
 export * from './topic-config';
 export * from './topic-partition';
 export * from './tributary-error';

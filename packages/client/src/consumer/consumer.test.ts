@@ -264,6 +264,20 @@ describe('when brokers fail', () => {
     expect((await next).map(shown)).toEqual(['0@0 a']);
   });
 
+  test('all partitions fail and heal one by one: none starves behind the long polls of the others', async () => {
+    cluster.createTopic('logs', 24); // 12 on each broker, of which 4 fetches may be in flight
+    const records = reader().records();
+    const next = take(records, 24);
+    await sleep(clock, 1_000);
+    cluster.refuse = () => new TributaryError('LEADER_NOT_AVAILABLE', 'an election');
+    await sleep(clock, 3_000);
+    cluster.refuse = () => undefined;
+    await sleep(clock, 3_000);
+    for (let partition = 0; partition < 24; partition += 1) cluster.append('logs', partition, 'x');
+    const read = await Promise.race([next, sleep(clock, 5_000).then(() => 'starved' as const)]);
+    expect(read).toHaveLength(24);
+  });
+
   test('the topic is deleted and created again: nothing of the old position applies', async () => {
     cluster.createTopic('logs', 1);
     cluster.append('logs', 0, 'old a', 'old b');

@@ -4,7 +4,14 @@
  * the cursor version that asked; what a cursor has is never thrown away because its leader failed.
  * Called by the sessions; wakes the delivery.
  */
-import { backoffMs, Deadline, partitionKey, TributaryError, type Timer } from '@tributary/common';
+import {
+  backoffMs,
+  Deadline,
+  partitionKey,
+  sharedAbort,
+  TributaryError,
+  type Timer,
+} from '@tributary/common';
 import { fromWireError, type FetchResult } from '@tributary/protocol';
 import type { BrokerNode, ClientContext, PartitionView } from '../seams';
 import { reactionTo } from './fetch-failure';
@@ -38,6 +45,8 @@ interface Tracked {
   readonly cursor: PartitionCursor;
   /** What is under way. One for an older cursor version no longer counts. */
   errand: Errand | undefined;
+  /** The leader in the cache may be asked; false after a failure, until a search has confirmed one. */
+  located: boolean;
   failures: number;
   notBefore: number;
 }
@@ -54,7 +63,7 @@ export class Fetcher {
   private pumpAsked = false;
   private timer: Timer | undefined;
   private closed = false;
-  private readonly stop = new AbortController();
+  private readonly stop = sharedAbort();
 
   constructor(
     private readonly context: ClientContext,
@@ -63,7 +72,8 @@ export class Fetcher {
   ) {}
 
   add(cursor: PartitionCursor): void {
-    this.tracked.set(cursor.key, { cursor, errand: undefined, failures: 0, notBefore: 0 });
+    const fresh = { errand: undefined, located: true, failures: 0, notBefore: 0 };
+    this.tracked.set(cursor.key, { cursor, ...fresh });
     this.wake();
   }
 
@@ -130,7 +140,7 @@ export class Fetcher {
   private leaderOf(tracked: Tracked): Target['view'] | undefined {
     const { topic, topicId, partition } = tracked.cursor.partition;
     const { metadata, clock, requestTimeoutMs } = this.context;
-    if (tracked.failures === 0) {
+    if (tracked.located) {
       const cached = metadata.cached(topic);
       const view = cached?.topicId === topicId ? cached.partitions[partition] : undefined;
       if (view?.leader) return { ...view, leader: view.leader };
@@ -141,8 +151,9 @@ export class Fetcher {
       (view) => {
         if (!this.end(tracked, errand)) return;
         const another = metadata.cached(topic)?.topicId !== topicId;
-        if (another) this.onFailure(tracked, view.leaderEpoch, mismatch(topic));
-        else this.ask(streamKey(view.leader), view.leader, [{ tracked, view }]);
+        if (another) return this.onFailure(tracked, view.leaderEpoch, mismatch(topic));
+        tracked.located = true; // the pump asks: where the stream is busy, all who wait share the next request
+        this.wake();
       },
       (thrown: unknown) => {
         if (this.end(tracked, errand)) this.onFailure(tracked, -1, TributaryError.from(thrown));
@@ -247,6 +258,7 @@ export class Fetcher {
     if (this.closed) return;
     tracked.notBefore = clock.now() + backoffMs(tracked.failures, random);
     tracked.failures += 1;
+    tracked.located = false;
     logger.debug('fetch failed', { topic, partition, code: error.code, error: error.message });
     switch (reactionTo(error.code)) {
       case 'again':

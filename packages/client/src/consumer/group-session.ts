@@ -4,7 +4,7 @@
  * committed after it was given back or lost. Called by the consumer.
  */
 import { hostname } from 'node:os';
-import { Deadline, hasCode, TributaryError, type Timer } from '@tributary/common';
+import { Deadline, hasCode, sharedAbort, type Timer, TributaryError } from '@tributary/common';
 import { partitionKey, type TopicPartition } from '@tributary/common';
 import type {
   GroupPartition,
@@ -44,7 +44,7 @@ export class GroupSession implements ReadSession, MemberHooks, SessionCommits {
   private readonly driver: MemberDriver;
   private readonly committer: Committer;
   private readonly check: TopicCheck;
-  private readonly closing = new AbortController();
+  private readonly closing = sharedAbort();
   private fresh: TopicPartition[] = [];
   /** Topic ids that the user heard of: one for each time that a topic of ours was created again. */
   private readonly recreated = new Set<string>();

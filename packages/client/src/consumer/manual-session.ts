@@ -2,7 +2,14 @@
  * Reading without a group: exactly the partitions that were named, or all of some topics, new ones included.
  * A topic that is created again is read anew: nothing of the old position applies. Called by the consumer.
  */
-import { backoffMs, Deadline, sleep, TributaryError, type Timer } from '@tributary/common';
+import {
+  backoffMs,
+  Deadline,
+  sharedAbort,
+  sleep,
+  TributaryError,
+  type Timer,
+} from '@tributary/common';
 import type { ClientContext, TopicView } from '../seams';
 import type { ConsumerEmitter } from './consumer-events';
 import type { AssignedStart, ConsumerSettings, PositionPolicy } from './consumer-options';
@@ -18,7 +25,7 @@ export class ManualSession implements ReadSession {
   readonly reader: Reader;
   readonly commits = undefined;
   private readonly check: TopicCheck;
-  private readonly stop = new AbortController();
+  private readonly stop = sharedAbort();
   private refreshTimer: Timer | undefined;
   /** Topic id under which each topic is read now. */
   private readonly topicIds = new Map<string, string>();

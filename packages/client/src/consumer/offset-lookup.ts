@@ -6,10 +6,11 @@
 import {
   backoffMs,
   Deadline,
+  type ErrorCode,
   partitionKey,
+  sharedAbort,
   sleep,
   TributaryError,
-  type ErrorCode,
 } from '@tributary/common';
 import { fromWireError, methods, type ListOffsetsResult } from '@tributary/protocol';
 import type { BrokerNode, ClientContext } from '../seams';
@@ -34,7 +35,7 @@ interface Wanted {
 
 export class OffsetLookup {
   private collected: Wanted[] = [];
-  private readonly stop = new AbortController();
+  private readonly stop = sharedAbort();
 
   constructor(
     private readonly context: ClientContext,
