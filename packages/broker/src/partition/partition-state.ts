@@ -167,7 +167,11 @@ export type PartitionEvent =
       readonly logEndOffset: number;
       readonly leaderHighWatermark: number;
     }
-  | { readonly kind: 'truncated'; readonly logEndOffset: number }
+  | {
+      readonly kind: 'truncated';
+      readonly logEndOffset: number;
+      readonly logStartOffset: number;
+    }
   /** `shownEpoch`: somebody knows of a higher leader epoch; no lower one is taken from now on. */
   | { readonly kind: 'resign'; readonly reason: string; readonly shownEpoch?: number }
   | { readonly kind: 'fail'; readonly reason: string };

@@ -36,7 +36,7 @@ describe('every event in every role', () => {
     altered: { kind: 'altered', requestId: 1, leaderEpoch: 5, partitionEpoch: 8, isr: [1] },
     alterFailed: { kind: 'alterFailed', requestId: 1, code: 'TIMEOUT' },
     replicated: { kind: 'replicated', logEndOffset: 120, leaderHighWatermark: 110 },
-    truncated: { kind: 'truncated', logEndOffset: 30 },
+    truncated: { kind: 'truncated', logEndOffset: 30, logStartOffset: 0 },
     resign: { kind: 'resign', reason: 'told to' },
     fail: { kind: 'fail', reason: 'EIO' },
   };
@@ -183,6 +183,9 @@ describe('roles', () => {
     expect(ahead.highWatermark).toBe(110);
     const behind = { kind: 'replicated', logEndOffset: 110, leaderHighWatermark: 60 } as const;
     expect(run(ahead, behind).state.highWatermark).toBe(110);
-    expect(run(ahead, { kind: 'truncated', logEndOffset: 70 }).state.highWatermark).toBe(70);
+    const cut = { kind: 'truncated', logEndOffset: 70, logStartOffset: 0 } as const;
+    expect(run(ahead, cut).state.highWatermark).toBe(70);
+    const anew = { kind: 'truncated', logEndOffset: 500, logStartOffset: 500 } as const;
+    expect(run(ahead, anew).state.highWatermark).toBe(500);
   });
 });

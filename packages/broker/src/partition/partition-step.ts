@@ -163,9 +163,10 @@ function replicated(state: PartitionState, event: EventOf<'replicated'>): Step {
   return unchanged({ ...state, logEndOffset, highWatermark });
 }
 
+/** A log that starts anew further on has everything below its start committed behind it (KAFKA-9491). */
 function truncated(state: PartitionState, event: EventOf<'truncated'>): Step {
   if (state.role !== 'follower') return unchanged(state);
-  const { logEndOffset } = event;
-  const highWatermark = Math.min(state.highWatermark, logEndOffset);
+  const { logEndOffset, logStartOffset } = event;
+  const highWatermark = Math.max(logStartOffset, Math.min(state.highWatermark, logEndOffset));
   return unchanged({ ...state, logEndOffset, highWatermark });
 }

@@ -298,8 +298,9 @@ export class Partition {
       if (restart) this.log.restartAt(offset);
       else this.log.truncateTo(offset);
     });
-    this.hotTail.restart(this.log.logEndOffset);
-    this.dispatch({ kind: 'truncated', logEndOffset: this.log.logEndOffset });
+    const { logEndOffset, logStartOffset } = this.log;
+    this.hotTail.restart(logEndOffset);
+    this.dispatch({ kind: 'truncated', logEndOffset, logStartOffset });
   }
 
   // ---- failure ----

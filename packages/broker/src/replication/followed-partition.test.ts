@@ -143,6 +143,15 @@ describe('a followed partition', () => {
     expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
   });
 
+  it("starting over at the leader's start takes the HW along (KAFKA-9491)", () => {
+    const f = followed();
+    const named = { topicId: 'id', partition: 0, leaderEpoch: EPOCH, attachId: f.attachId() };
+    const truncate = { epoch: -1, endOffset: 50, restartAt: 50 };
+    f.follower.onAttachResult({ ...named, outcome: 'truncate', truncate });
+    expect(f.log).toMatchObject({ logStartOffset: 50, logEndOffset: 50 });
+    expect(f.partition.state).toMatchObject({ highWatermark: 50, logEndOffset: 50 });
+  });
+
   it('an order to cut that cuts nothing is not repeated without end', async () => {
     const f = followed();
     const answer = { topicId: 'id', partition: 0, leaderEpoch: EPOCH };
