@@ -193,7 +193,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     if (!topic || !state) {
       this.links.unfollow(key);
       const reason = 'stray: the controller does not know this replica';
-      if (partition.state.role !== 'offline') partition.dispatch({ kind: 'resign', reason });
+      // In any role: it may be about to become leader.
+      partition.dispatch({ kind: 'resign', reason });
       return;
     }
     partition.configure(topicConfigOf(topic, state.replicas.length));
@@ -235,7 +236,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     if (brokerEpoch === this.brokerEpoch) return;
     this.brokerEpoch = brokerEpoch;
     // What was told to an earlier life is not taken up by the next one.
-    if (brokerEpoch === undefined) return this.changes.forgetDeferred();
+    if (brokerEpoch === undefined) return this.changes.endLife();
     this.links.redial();
     this.changes.retryDeferred();
   }

@@ -1,6 +1,16 @@
-import { settle } from '@tributary/testkit';
+import { settle, type MemoryLog } from '@tributary/testkit';
 import { TOPIC_ID } from './data-cluster.fixture';
 import { dataWorld } from './data-world.fixture';
+
+/** The next leader epochs are not written before the returned function is called. */
+function holdEpochs(log: MemoryLog): () => void {
+  let release: () => void = () => undefined;
+  log.beforeAssignEpoch = () => new Promise((resolve) => (release = resolve));
+  return () => {
+    log.beforeAssignEpoch = () => Promise.resolve();
+    release();
+  };
+}
 
 describe('change of leader', () => {
   it('loses nothing that was acknowledged; a tail that was not is cut where the epochs part (KIP-101)', async () => {
@@ -42,8 +52,7 @@ describe('change of leader', () => {
     const w = await dataWorld([1, 2]);
     await w.cluster.createTopic([[1, 2]]);
     await w.within(w.cluster.produce(1, ['a']));
-    let release: () => void = () => undefined;
-    w.log(2).beforeAssignEpoch = () => new Promise((resolve) => (release = resolve));
+    const release = holdEpochs(w.log(2));
     const elected = w.cluster.elect(2);
     await settle();
     const early = await w.within(w.cluster.produce(2, ['b']));
@@ -58,8 +67,7 @@ describe('change of leader', () => {
   it('a leadership that is overtaken while its epoch is written never begins', async () => {
     const w = await dataWorld([1, 2]);
     await w.cluster.createTopic([[1, 2]]);
-    let release: () => void = () => undefined;
-    w.log(2).beforeAssignEpoch = () => new Promise((resolve) => (release = resolve));
+    const release = holdEpochs(w.log(2));
     const first = w.cluster.elect(2);
     await settle();
     const second = w.cluster.elect(1);
@@ -77,8 +85,7 @@ describe('change of leader', () => {
     await w.cluster.elect(2);
     const waiting = w.cluster.produce(1, ['a']);
     await settle();
-    let release: () => void = () => undefined;
-    w.log(1).beforeAssignEpoch = () => new Promise((resolve) => (release = resolve));
+    const release = holdEpochs(w.log(1));
     const { leaderEpoch, partitionEpoch } = w.cluster.state();
     const back = w.cluster.change([
       {
@@ -96,6 +103,41 @@ describe('change of leader', () => {
     release();
     await w.within(Promise.all([back, told]));
     expect(w.cluster.partition(1).state).toMatchObject({ role: 'leader', leaderEpoch: 2 });
+    await w.close();
+  });
+
+  it('what waited its turn when the registration ended is not taken up by the next one', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[2, 1]]);
+    const release = holdEpochs(w.log(1));
+    const first = w.cluster.elect(1);
+    await settle();
+    const manager = w.cluster.manager(1);
+    const state = { ...w.cluster.state(), leaderEpoch: 3, partitionEpoch: 3 };
+    const waiting = manager.apply([state], w.cluster.image());
+    manager.resignAll('session expired');
+    manager.setBrokerEpoch(undefined);
+    release();
+    await w.within(Promise.all([first, waiting]));
+    manager.setBrokerEpoch(500);
+    await w.clock.advance(100);
+    expect(w.cluster.partition(1).state.role).not.toBe('leader');
+    await w.close();
+  });
+
+  it('a topic that goes while its leader begins is not led', async () => {
+    const w = await dataWorld([1]);
+    await w.cluster.createTopic([[1]]);
+    w.cluster.crash(1);
+    const release = holdEpochs(w.log(1));
+    const started = w.cluster.startBroker(1);
+    await settle();
+    const partition = w.cluster.partition(1);
+    w.cluster.forgetTopic(TOPIC_ID);
+    await w.cluster.publish([]);
+    release();
+    await w.within(started);
+    expect(partition.state.role).toBe('offline');
     await w.close();
   });
 

@@ -50,6 +50,8 @@ export class RoleChanges {
   /** Said so in the logs: one line an incident. */
   private readonly reported = new Set<string>();
   private retryTimer: Timer | undefined;
+  /** Counts registrations that ended. */
+  private life = 0;
   private closed = false;
 
   constructor(private readonly host: RoleChangesHost) {}
@@ -62,7 +64,11 @@ export class RoleChanges {
     if (partition && state.leader !== this.host.brokerId && isNewer(partition.state, state)) {
       if (this.running.has(key)) partition.resign(`leader epoch ${state.leaderEpoch} began`);
     }
-    return this.inOrder(key, () => this.take(state));
+    const { life } = this;
+    return this.inOrder(key, async () => {
+      // What an earlier life of this broker was told does not count any more: the next image says what does.
+      if (life === this.life) await this.take(state);
+    });
   }
 
   /** Runs `work` after whatever is under way for this partition; at once, and synchronously, if nothing is. */
@@ -87,7 +93,9 @@ export class RoleChanges {
     for (const state of states) void this.apply(state);
   }
 
-  forgetDeferred(): void {
+  /** The registration is over. */
+  endLife(): void {
+    this.life += 1;
     this.deferred.clear();
   }
 
