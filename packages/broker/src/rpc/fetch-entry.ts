@@ -9,6 +9,7 @@ import type { Partition } from '../partition/partition';
 import { endOfBatches } from '../partition/end-of-batches';
 import { ledPartition, type Caller, type DataHost } from './data-host';
 import { decodeFetched } from './fetch-structured';
+import { requireKnownEnd } from './known-end';
 
 export interface ReadRange {
   readonly partition: Partition;
@@ -40,6 +41,7 @@ export class FetchEntry {
       this.partition = partition;
       const { logStartOffset } = partition.log;
       const offset = this.nextOffset;
+      if (offset > leader.logEndOffset) requireKnownEnd(partition, leader);
       if (offset < logStartOffset || offset > leader.logEndOffset) {
         throw outOfRange(partition, offset, leader.logEndOffset);
       }

@@ -267,8 +267,11 @@ describe('list offsets', () => {
     // Nor is anything out of range up to the log end: the reader waits.
     const waiting = w.fetch({ offset: 2 }, { minBytes: 1, maxWaitMs: 100 });
     expect((await w.within(waiting)).error).toBeNull();
+    // And beyond it nothing is said that a reader would take for lost records.
+    expect((await w.within(w.fetch({ offset: 3 }))).error?.code).toBe('OFFSET_NOT_AVAILABLE');
     w.network.heal();
     await w.clock.advance(2_000);
+    expect((await w.within(w.fetch({ offset: 3 }))).error?.code).toBe('OFFSET_OUT_OF_RANGE');
     expect((await w.offsets({ spec: 'LATEST' })).offset).toBe(2);
     await w.close();
   });

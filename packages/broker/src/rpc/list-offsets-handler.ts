@@ -16,6 +16,7 @@ import {
 import type { Partition } from '../partition/partition';
 import type { LeaderState } from '../partition/partition-state';
 import { ledPartition, type Caller, type DataHost } from './data-host';
+import { requireKnownEnd } from './known-end';
 
 export function listOffsetsHandler(host: DataHost): Handler {
   return unaryHandler(methods.broker.listOffsets, async ({ partitions }, { listener }) => {
@@ -71,13 +72,4 @@ function lookUp(
     default:
       throw new TributaryError('INVALID_ARGUMENT', `offset spec ${asked.spec} does not exist`);
   }
-}
-
-function requireKnownEnd(partition: Partition, leader: LeaderState): void {
-  if (leader.highWatermark >= leader.epochStartOffset) return;
-  const why = partition.frozenNote || 'its followers have not confirmed their logs yet';
-  throw new TributaryError(
-    'OFFSET_NOT_AVAILABLE',
-    `${partition.name}: the leader of epoch ${leader.leaderEpoch} does not know the committed end yet: ${why}`,
-  );
 }
