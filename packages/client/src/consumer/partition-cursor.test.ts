@@ -51,6 +51,15 @@ describe('a partition cursor', () => {
     expect(cursor.consumed).toEqual({ offset: 1, leaderEpoch: 4 });
   });
 
+  test('the HW never goes back, though a new leader may not know it yet', () => {
+    const cursor = cursorAt(0);
+    const told = [-1, 5, 3, 8].map((offset) => {
+      cursor.highWatermark = offset;
+      return cursor.highWatermark;
+    });
+    expect(told).toEqual([-1, 5, 5, 8]);
+  });
+
   test('a seek makes answers to older requests void, and drops what was fetched', () => {
     const cursor = cursorAt(0);
     cursor.append(first);

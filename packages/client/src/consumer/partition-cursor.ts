@@ -26,8 +26,8 @@ export class PartitionCursor {
   /** Reading is stopped by this error until a seek; the reader sees it. */
   failure: TributaryError | undefined;
   /** Of the last fetch; -1: none yet. */
-  highWatermark = -1;
   logStartOffset = -1;
+  private knownHighWatermark = -1;
   private nextOffset: number | undefined;
   private toFetch = 0;
   private batches: Buffer[] = [];
@@ -60,6 +60,15 @@ export class PartitionCursor {
 
   get fetchOffset(): number {
     return this.toFetch;
+  }
+
+  /** The highest that a fetch told of; -1: none yet. A new leader may know a lower one for a moment. */
+  get highWatermark(): number {
+    return this.knownHighWatermark;
+  }
+
+  set highWatermark(offset: number) {
+    this.knownHighWatermark = Math.max(this.knownHighWatermark, offset);
   }
 
   get bufferedBytes(): number {
