@@ -70,12 +70,9 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
     alterer: receiver,
   });
   const journal = new DecisionJournal();
-  const sources = {
-    registry,
-    topics,
-    states: createPartitionStateStore(coordinator),
-    barrier: () => coordinator.barrier(),
-  };
+  const barrier = (): Promise<void> => coordinator.barrier();
+  const states = createPartitionStateStore(coordinator);
+  const sources = { registry, topics, states, barrier };
   const makeController = (fence: ControllerFence, onResigned: (why: string) => void): Controller =>
     new Controller({ ...options, clusterId, fence, sources, limits, journal, onResigned });
   const election = createControllerElection(coordinator, clock, random);
@@ -100,7 +97,7 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
     metadataHandler({ metadata, clusterId }),
     ids.handler,
     ...groupHandlers({ groupStore, clock, logger, acceptor }),
-    ...adminHandlers({ registry, topics, metadata, clock, random, limits, clusterId }),
+    ...adminHandlers({ registry, topics, barrier, metadata, clock, random, limits, clusterId }),
   ];
   return { clusterId, metadata, receiver, elector, isolation, dataPlane, journal, handlers };
 }

@@ -25,6 +25,8 @@ import { spreadReplicas } from './admin-assignment';
 export interface TopicAdminOptions {
   readonly registry: BrokerRegistry;
   readonly topics: TopicStore;
+  /** Reads of the coordinator after it see what was written before, by whomever. */
+  barrier(): Promise<void>;
   readonly metadata: MetadataCache;
   readonly clock: Clock;
   readonly random: Random;
@@ -40,6 +42,8 @@ export async function createTopic(
   const timeoutMs = request.timeoutMs || options.limits.defaultAdminTimeoutMs;
   const deadline = Deadline.after(options.clock, timeoutMs, context.signal);
   const what = `creating topic ${request.topic}`;
+  // A broker or topic that was there before the call must be seen.
+  await deadline.race(options.barrier(), what);
   const record = await deadline.race(newTopicRecord(options, request), what);
   const answer = {
     topic: record.topic,

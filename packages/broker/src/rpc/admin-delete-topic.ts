@@ -23,6 +23,7 @@ export async function deleteTopic(
   const timeoutMs = request.timeoutMs || limits.defaultAdminTimeoutMs;
   const deadline = Deadline.after(clock, timeoutMs, context.signal);
   const what = `deleting topic ${topic}`;
+  await deadline.race(options.barrier(), what);
   const record = await deadline.race(topics.get(topic), what);
   if (!record) throw new TributaryError('UNKNOWN_TOPIC', `topic ${topic} does not exist`);
   if (request.topicId !== '' && request.topicId !== record.topicId) {
