@@ -119,6 +119,22 @@ function until(condition: () => boolean): Promise<void> {
   return time.until(condition, 60_000);
 }
 
+/** Claims of this partition are sent later. */
+function slowClaims(client: Client, partition: number, delayMs: number): void {
+  const groups = client.context.groups();
+  const { join } = groups;
+  jest.spyOn(client.context, 'groups').mockReturnValue(groups);
+  jest.spyOn(groups, 'join').mockImplementation(async (...call) => {
+    const membership = await join.apply(groups, call);
+    const { claim } = membership;
+    membership.claim = async (wanted, generation) => {
+      if (wanted.partition === partition) await sleep(clock, delayMs);
+      return claim.call(membership, wanted, generation);
+    };
+    return membership;
+  });
+}
+
 async function committed(consumer: TextConsumer): Promise<string[]> {
   const offsets = await consumer.committed();
   return offsets.map(({ partition, offset }) => `${partition}:${offset}`).sort();
@@ -297,6 +313,17 @@ describe('a consumer group', () => {
     cluster.append('logs', 0, 'after');
     await until(() => a.seen.length === 2);
     expect(a.seen).toEqual(['0@0 before', '0@1 after']);
+  });
+
+  test('a partition is announced before its first record, also while the claim of another one takes long', async () => {
+    cluster.createTopic('logs', 2);
+    cluster.append('logs', 0, 'a');
+    const a = new Member('a');
+    slowClaims(clients.at(-1)!, 1, 1_000);
+    a.start((record) => void a.diary.push(`${record.value}`));
+    await a.untilOwns(0, 1);
+    await until(() => a.diary.length === 3);
+    expect(a.diary).toEqual(['assigned 0', 'a', 'assigned 1']);
   });
 
   test('a topic that is deleted and created again: members go on in the new one', async () => {

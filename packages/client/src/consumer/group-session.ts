@@ -59,7 +59,9 @@ export class GroupSession implements ReadSession, MemberHooks, SessionCommits {
     const { clock, random, logger, clientId } = context;
     this.check = new TopicCheck(context);
     const onTopicSuspect = (cursor: PartitionCursor): Promise<boolean> => this.onSuspect(cursor);
-    this.reader = new Reader({ context, settings, events, onTopicSuspect });
+    // Of a partition whose records come the user has heard, even while claims of others are not answered.
+    const onHandOut = (): void => this.settled();
+    this.reader = new Reader({ context, settings, events, onTopicSuspect, onHandOut });
     this.committer = new Committer(clock, random, {
       write: (commits) => this.driver.commit(commits),
       onFenced: ({ partition, ownerEpoch }) => this.driver.fenced(partition, ownerEpoch),

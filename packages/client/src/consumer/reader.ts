@@ -23,6 +23,8 @@ export interface ReaderOptions {
   readonly events: ConsumerEmitter;
   /** A broker does not know the cursor's topic id. True: the cursor is still right, try again. */
   readonly onTopicSuspect: (cursor: PartitionCursor) => Promise<boolean>;
+  /** A record is about to be handed out. */
+  readonly onHandOut?: () => void;
 }
 
 export class Reader {
@@ -99,6 +101,7 @@ export class Reader {
       const record = this.takeFrom(cursor);
       if (!record) continue;
       this.turn = cursor.atBatchEnd ? index + 1 : index;
+      this.options.onHandOut?.();
       return { cursor, record };
     }
     return undefined;
