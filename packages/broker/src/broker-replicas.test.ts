@@ -190,6 +190,30 @@ describe('whole brokers in a simulated world', () => {
     expect(await world.produce(topicId, 0, 'd')).toBe(3);
   });
 
+  it('the disk under a leader fails: another one leads, and the broker takes it up again after a restart', async () => {
+    const world = new World();
+    await world.start(1, 2, 3);
+    const topicId = await world.createTopic('orders', 2);
+    for (const partition of [0, 1]) await world.produce(topicId, partition, 'a');
+    await world.clock.advance(100);
+    const victim = world.leaders().get(0)![0]!;
+    world.disks.get(victim)!.failNext('append', { path: 'orders-0' });
+    await expect(world.produce(topicId, 0, 'b')).rejects.toThrow('STORAGE_ERROR');
+    await world.until(() => (world.leaders().get(0) ?? [victim])[0] !== victim, 2_000);
+    expect(await world.produce(topicId, 0, 'c')).toBe(1);
+    // Only that partition moved.
+    const others = world.nodes.get(victim)!.broker.status().partitions;
+    expect(others.filter(({ role }) => role === 'offline')).toHaveLength(1);
+    world.crash(victim);
+    await world.start(victim);
+    const caughtUp = (): boolean => {
+      const { partitions } = world.nodes.get(victim)!.broker.status();
+      return partitions.some((p) => p.partition === 0 && p.highWatermark === 2);
+    };
+    await world.until(caughtUp);
+    expect(await world.fetch(topicId, 0)).toEqual(['a', 'c']);
+  });
+
   it('a session that expires: its leaderships end, and come back to somebody', async () => {
     const world = new World();
     await world.start(1, 2, 3);

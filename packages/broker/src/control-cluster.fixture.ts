@@ -8,6 +8,7 @@ import {
   methods,
   type Address,
   type LocalReplica,
+  type OfflineReplica,
   type PartitionState,
   type StopReplica,
   type StopResult,
@@ -24,6 +25,7 @@ export class RecordedReplicas implements DataPlane {
   readonly stopped: string[] = [];
   readonly resigned: string[] = [];
   readonly epochs: (number | undefined)[] = [];
+  offline: OfflineReplica[] = [];
   isolated = false;
   closed = false;
 
@@ -42,6 +44,7 @@ export class RecordedReplicas implements DataPlane {
       }),
     resignAll: (reason: string): void => void this.resigned.push(reason),
     localReplicas: (): LocalReplica[] => [],
+    offlineReplicas: (): OfflineReplica[] => this.offline,
     setBrokerEpoch: (epoch: number | undefined): void => void this.epochs.push(epoch),
     setIsolated: (isolated: boolean): void => {
       this.isolated = isolated;

@@ -2,7 +2,13 @@
  * The seams inside a broker: what the control plane (controller/, metadata/) and the data plane
  * (partition/, replication/, rpc/) want of each other. Each side depends on these interfaces alone.
  */
-import type { LocalReplica, PartitionState, StopReplica, StopResult } from '@tributary/protocol';
+import type {
+  LocalReplica,
+  OfflineReplica,
+  PartitionState,
+  StopReplica,
+  StopResult,
+} from '@tributary/protocol';
 import type { MetadataImage } from './metadata/metadata-image';
 
 /** The data plane, as the receiver of the control stream drives it. Implemented by ReplicaManager. */
@@ -19,6 +25,8 @@ export interface ReplicaHost {
   resignAll(reason: string): void;
   /** What lies on the disks, for BrokerHello. */
   localReplicas(): LocalReplica[];
+  /** Whose disk failed: out of service until the next start. Told to each controller. */
+  offlineReplicas(): OfflineReplica[];
   /** The new registration's epoch, after each (re-)registration; undefined while not registered. */
   setBrokerEpoch(brokerEpoch: number | undefined): void;
   /** Both ZooKeeper and controller silent for zombieGraceMs: refuse acks 0 and 1 while true. */
@@ -42,4 +50,6 @@ export interface PartitionAlterer {
    * TIMEOUT (unknown: retry the same).
    */
   alterPartition(change: IsrChange): Promise<PartitionState>;
+  /** One more of ReplicaHost.offlineReplicas. Without a stream now the next one begins with all of them. */
+  replicaFailed(replica: OfflineReplica): void;
 }

@@ -19,6 +19,7 @@ import {
   type ControlUpInput,
   type Handler,
   type MessageStream,
+  type OfflineReplica,
   type PartitionState,
 } from '@tributary/protocol';
 import type { ControlLimits } from '../control-limits';
@@ -82,6 +83,11 @@ export class ControlReceiver implements PartitionAlterer {
 
   alterPartition(change: IsrChange): Promise<PartitionState> {
     return this.withSession((session) => session.alterPartition(change));
+  }
+
+  replicaFailed(replica: OfflineReplica): void {
+    const session = this.current?.session;
+    if (session?.ready) session.replicasOffline([replica]);
   }
 
   controlledShutdown(timeoutMs: number): Promise<number> {

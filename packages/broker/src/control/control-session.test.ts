@@ -6,10 +6,11 @@ import type {
   ImageChunk,
   LocalReplica,
   MessageStream,
+  OfflineReplica,
   StopResult,
 } from '@tributary/protocol';
 import { MetadataCache } from '../metadata/metadata-cache';
-import { ControlSession } from './control-session';
+import { ControlSession, maxOfflineReplicasPerMessage } from './control-session';
 import { maxPendingControlRequests, PendingRequests } from './pending-requests';
 
 /** A session on a stream that writes down what is sent. */
@@ -20,6 +21,7 @@ class Session {
   cut: string | undefined;
   release: () => void = () => undefined;
   isSlow = false;
+  offline: OfflineReplica[] = [];
   readonly session: ControlSession;
 
   constructor() {
@@ -57,6 +59,7 @@ class Session {
           })),
         resignAll: () => undefined,
         localReplicas: (): LocalReplica[] => [],
+        offlineReplicas: () => this.offline,
         setBrokerEpoch: () => undefined,
         setIsolated: () => undefined,
       },
@@ -95,10 +98,23 @@ function describeUp(message: ControlUpInput): string {
   if (message.ack) return `ack ${Number(message.ack.sequence)}`;
   if (message.heartbeat) return `heartbeat ${Number(message.heartbeat.id)}`;
   if (message.replicasStopped) return `stopped ${message.replicasStopped.results?.length}`;
+  if (message.replicasOffline) return `offline ${message.replicasOffline.replicas?.length}`;
   return message.body ?? 'nothing';
 }
 
 describe('ControlSession', () => {
+  it('tells every controller which disks failed before it acknowledges the image, a message at a time', async () => {
+    const session = new Session();
+    session.offline = Array.from({ length: maxOfflineReplicasPerMessage + 1 }, (_, partition) => ({
+      topicId: 'T',
+      partition,
+      reason: 'EIO',
+    }));
+    session.image(3);
+    await settle();
+    expect(session.sent).toEqual(['offline 1000', 'offline 1', 'ack 3']);
+  });
+
   it('puts image and deltas in force in their sequence and acknowledges each after it is', async () => {
     const session = new Session();
     expect(session.session.ready).toBe(false);

@@ -14,6 +14,7 @@ import {
   type ControlUpInput,
   type Delta,
   type MessageStream,
+  type OfflineReplica,
   type PartitionState,
 } from '@tributary/protocol';
 import type { ClusterImage } from '../metadata/cluster-image';
@@ -36,6 +37,8 @@ type Work =
   | { readonly type: 'image'; readonly image: ClusterImage }
   | { readonly type: 'delta'; readonly delta: Delta };
 
+/** Of one message. */
+export const maxOfflineReplicasPerMessage = 1_000;
 /** Images and deltas that may wait while one is put in force. */
 export const maxWaitingUpdates = 10_000;
 
@@ -131,6 +134,13 @@ export class ControlSession {
     return answer;
   }
 
+  replicasOffline(replicas: readonly OfflineReplica[]): void {
+    for (let from = 0; from < replicas.length; from += maxOfflineReplicasPerMessage) {
+      const some = replicas.slice(from, from + maxOfflineReplicasPerMessage);
+      this.stream.send({ replicasOffline: { replicas: some }, body: 'replicasOffline' });
+    }
+  }
+
   /** Answers how many partitions this broker still leads. */
   controlledShutdown(timeoutMs: number): Promise<number> {
     const requestId = (this.requests += 1);
@@ -179,6 +189,8 @@ export class ControlSession {
     await host.apply(states, image);
     if (this.isOver) return;
     this.isImaged = true;
+    // Before the acknowledgement, with which this broker becomes eligible.
+    this.replicasOffline(host.offlineReplicas());
     this.acknowledge(image.sequence);
   }
 

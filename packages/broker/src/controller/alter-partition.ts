@@ -15,7 +15,7 @@ import {
   type PartitionEntry,
   type TopicState,
 } from './controller-state';
-import { nextEligibleLeaders, sameMembers } from './partition-decision';
+import { nextEligibleLeaders, sameMembers, serving } from './partition-decision';
 
 export type AlterVerdict =
   | { readonly type: 'refused'; readonly error: TributaryError }
@@ -72,20 +72,31 @@ function memberProblem(
   }
   for (const member of request.isr) {
     if (member.brokerId === brokerId) continue;
-    const why = ineligible(state, entry, member);
+    const why = ineligible(
+      state,
+      { entry, topicId: request.topicId, partition: request.partition },
+      member,
+    );
     if (why) return refused('INELIGIBLE_REPLICA', `broker ${member.brokerId} ${why}`);
   }
   return undefined;
 }
 
+interface NamedEntry {
+  readonly entry: PartitionEntry;
+  readonly topicId: string;
+  readonly partition: number;
+}
+
 /** KIP-841 and KIP-903. Who is in already need only be alive; who joins must be eligible as attached. */
 function ineligible(
   state: ControllerState,
-  entry: PartitionEntry,
+  { entry, topicId, partition }: NamedEntry,
   member: AlterPartitionRequest['isr'][number],
 ): string | undefined {
   const broker = state.brokers.get(member.brokerId);
   if (!broker) return 'is not registered';
+  if (!serving(state.brokers, topicId, partition).has(member.brokerId)) return 'has a failed disk';
   const isMember = entry.stored?.isr.includes(member.brokerId) ?? false;
   const epoch = broker.registration.brokerEpoch;
   // A member since before this leader's epoch may never have attached: the leader knows no epoch of it.
@@ -105,6 +116,8 @@ function alteredState(
   stored: VersionedPartitionState,
   wanted: readonly number[],
 ): StoredPartitionState {
+  const { brokers } = state;
+  const { partition } = stored;
   return {
     topic: stored.topic,
     topicId: stored.topicId,
@@ -113,7 +126,7 @@ function alteredState(
     leaderEpoch: stored.leaderEpoch,
     controllerEpoch: state.controllerEpoch,
     isr: [...wanted],
-    eligibleLeaders: nextEligibleLeaders(topic, entry, wanted),
+    eligibleLeaders: nextEligibleLeaders({ topic, partition, brokers }, entry, wanted),
   };
 }
 

@@ -2,7 +2,9 @@
  * What the controller does when brokers come, go, bounce, fall silent. Part of `step`; says what changed and
  * leaves the partitions to `reconcileAll`.
  */
+import { partitionKey } from '@tributary/common';
 import type { RegisteredBroker } from '@tributary/coordination';
+import type { OfflineReplica } from '@tributary/protocol';
 import { isTrusted } from './broker-standing';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife, ControllerEvent } from './controller-event';
@@ -79,6 +81,27 @@ export function onLate(draft: ControllerDraft, lives: readonly BrokerLife[]): 'm
     draft.journal(`broker ${brokerId}`, 'failed', why);
   }
   return 'some';
+}
+
+/** They keep no seat while this registration lasts. True when something is new. */
+export function onReplicasOffline(
+  draft: ControllerDraft,
+  event: BrokerLife & { readonly replicas: readonly OfflineReplica[] },
+): boolean {
+  const broker = currentLife(draft, event);
+  if (!broker) return false;
+  const offline = new Set(broker.offline);
+  for (const { topicId, partition, reason } of event.replicas) {
+    const topic = draft.allTopics().get(topicId);
+    const key = partitionKey(topicId, partition);
+    if (!topic?.partitions[partition] || offline.has(key)) continue;
+    offline.add(key);
+    const who = `${topic.record.topic}-${partition}`;
+    draft.journal(who, `offline on broker ${event.brokerId}`, reason);
+  }
+  if (offline.size === broker.offline.size) return false;
+  draft.setBroker({ ...broker, offline });
+  return true;
 }
 
 /** Of an event about a stream: the broker, if it still is in that life. */

@@ -97,7 +97,9 @@ export class ControllerDraft {
   }
 
   addBroker(registration: RegisteredBroker): void {
-    this.setBroker({ registration, standing: 'joining', leaving: false, imageSequence: -1 });
+    const offline = new Set<string>();
+    const standing = 'joining';
+    this.setBroker({ registration, standing, leaving: false, offline, imageSequence: -1 });
     this.effect({ type: 'open-link', registration });
   }
 

@@ -11,7 +11,7 @@ import type {
   TopicRecord,
   VersionedPartitionState,
 } from '@tributary/coordination';
-import type { LocalReplica, StopResult } from '@tributary/protocol';
+import type { LocalReplica, OfflineReplica, StopResult } from '@tributary/protocol';
 import type { AlterRequest, ShutdownRequest } from './controller-state';
 
 export interface TopicContext {
@@ -59,6 +59,10 @@ export type ControllerEvent =
   | ({ readonly type: 'alter-partition' } & AlterRequest)
   | ({ readonly type: 'controlled-shutdown' } & ShutdownRequest & BrokerLife)
   | ({ readonly type: 'replicas-stopped'; readonly results: readonly StopResult[] } & BrokerLife)
+  | ({
+      readonly type: 'replicas-offline';
+      readonly replicas: readonly OfflineReplica[];
+    } & BrokerLife)
   | { readonly type: 'timer'; readonly timer: ControllerTimer }
   | { readonly type: 'resign'; readonly why: string };
 

@@ -138,6 +138,9 @@ export class ControllerLinks implements ControlLinkHost {
     } else if (message.replicasStopped) {
       const { results } = message.replicasStopped;
       this.options.event({ type: 'replicas-stopped', ...life, results });
+    } else if (message.replicasOffline) {
+      const { replicas } = message.replicasOffline;
+      this.options.event({ type: 'replicas-offline', ...life, replicas });
     } else {
       throw new TributaryError('INVALID_ARGUMENT', 'a control message without a known body');
     }

@@ -37,6 +37,8 @@ export interface BrokerState {
   readonly standing: Standing;
   /** Asked for controlled shutdown in this registration: gets nothing new, gives away what it can. */
   readonly leaving: boolean;
+  /** `partitionKey`s of its replicas whose disk failed, in this registration. */
+  readonly offline: ReadonlySet<string>;
   /** Sequence of the image that the present stream began with; an acknowledgement below it is of another. */
   readonly imageSequence: number;
 }

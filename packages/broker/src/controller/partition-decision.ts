@@ -9,7 +9,10 @@
  * taking a dead follower out does not need it (KAFKA-15021), as the partition epoch fences what is in flight.
  * A broker that died and returned unseen, between two controllers, is treated as if it had been seen: it leaves the
  * ISR, or, where no other can lead, leads in a new epoch; in the old one its followers may have more than it.
+ * A replica whose disk failed is treated as if its broker were gone, and is no eligible leader either: what its log
+ * will hold when it is opened again, nobody knows.
  */
+import { partitionKey } from '@tributary/common';
 import type { StoredPartitionState } from '@tributary/coordination';
 import { isTrusted } from './broker-standing';
 import {
@@ -38,8 +41,9 @@ export interface PartitionContext {
 export function decidePartition(context: PartitionContext): Decision | undefined {
   const entry = context.topic.partitions[context.partition];
   if (!entry) return undefined;
-  if (!entry.stored) return firstState(context, entry);
-  const { brokers } = context;
+  const { topicId } = context.topic.record;
+  const brokers = serving(context.brokers, topicId, context.partition);
+  if (!entry.stored) return firstState({ ...context, brokers }, entry);
   const { leader, isr } = entry.stored;
   if (holdsSeat(entry, leader, brokers)) {
     const members = isr.filter((id) => holdsSeat(entry, id, brokers));
@@ -51,7 +55,7 @@ export function decidePartition(context: PartitionContext): Decision | undefined
     const keeps = holdsSeat(entry, next, brokers) ? holdsSeat : hasStayed;
     const members = isr.filter((id) => keeps(entry, id, brokers));
     const newIsr = members.includes(next) ? members : [...members, next];
-    return changed(context, entry, next, newIsr, whyMove(leader, brokers));
+    return changed(context, entry, next, newIsr, whyMove(leader, brokers, context.brokers));
   }
   const isAlive = isTrusted(brokers.get(leader)?.standing ?? 'failed');
   if (leader >= 0 && isAlive) {
@@ -59,7 +63,15 @@ export function decidePartition(context: PartitionContext): Decision | undefined
     const rest = isr.filter((id) => id === leader || stays(brokers.get(id)));
     return changed(context, entry, leader, rest, 'replica gone');
   }
-  return changed(context, entry, -1, isr, whyMove(leader, brokers));
+  return changed(context, entry, -1, isr, whyMove(leader, brokers, context.brokers));
+}
+
+/** Those whose replica of this partition may serve; the very same map where all do. */
+export function serving(brokers: Brokers, topicId: string, partition: number): Brokers {
+  const all = [...brokers];
+  if (all.every(([, { offline }]) => offline.size === 0)) return brokers;
+  const key = partitionKey(topicId, partition);
+  return new Map(all.filter(([, { offline }]) => !offline.has(key)));
 }
 
 /** New topic: the first eligible replica leads, all eligible ones are in sync, epoch 0. */
@@ -113,7 +125,10 @@ function changed(
   const { stored } = entry;
   if (!stored) return undefined;
   const isNewLeader = stored.leader !== leader || isNewLife(stored, context.brokers.get(leader));
-  if (!isNewLeader && sameMembers(stored.isr, isr)) return undefined;
+  const eligibleLeaders = nextEligibleLeaders(context, entry, isr);
+  const isSame =
+    sameMembers(stored.isr, isr) && eligibleLeaders.length >= stored.eligibleLeaders.length;
+  if (!isNewLeader && isSame) return undefined;
   const state: StoredPartitionState = {
     topic: stored.topic,
     topicId: stored.topicId,
@@ -122,21 +137,25 @@ function changed(
     leaderEpoch: isNewLeader ? stored.leaderEpoch + 1 : stored.leaderEpoch,
     controllerEpoch: context.controllerEpoch,
     isr: [...isr],
-    eligibleLeaders: nextEligibleLeaders(context.topic, entry, isr),
+    eligibleLeaders,
   };
   return { state, why };
 }
 
 /** KIP-966: who left an ISR that is now below min ISR may still be elected. */
 export function nextEligibleLeaders(
-  topic: TopicState,
+  { topic, partition, brokers }: Omit<PartitionContext, 'controllerEpoch'>,
   entry: PartitionEntry,
   newIsr: readonly number[],
 ): number[] {
   if (newIsr.length >= topic.minIsr || !entry.stored) return [];
   const { isr, eligibleLeaders } = entry.stored;
+  const well = serving(brokers, topic.record.topicId, partition);
   return entry.replicas.filter(
-    (id) => (isr.includes(id) || eligibleLeaders.includes(id)) && !newIsr.includes(id),
+    (id) =>
+      (isr.includes(id) || eligibleLeaders.includes(id)) &&
+      !newIsr.includes(id) &&
+      (well.has(id) || !brokers.has(id)),
   );
 }
 
@@ -144,9 +163,10 @@ export function sameMembers(a: readonly number[], b: readonly number[]): boolean
   return a.length === b.length && a.every((id) => b.includes(id));
 }
 
-function whyMove(leader: number, brokers: Brokers): string {
+function whyMove(leader: number, well: Brokers, brokers: Brokers): string {
   if (leader < 0) return 'no leader';
   const broker = brokers.get(leader);
+  if (broker && !well.has(leader)) return `the disk of leader ${leader} failed`;
   if (!broker) return `leader ${leader} is not registered`;
   if (broker.leaving) return `leader ${leader} shuts down`;
   if (stays(broker)) return `leader ${leader} has started anew`;

@@ -10,7 +10,7 @@
  */
 import { hasCode, type ErrorCode } from '@tributary/common';
 import { isResolved, isTrusted } from './broker-standing';
-import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
+import { onBrokersChanged, onLate, onReplicasOffline, onStreamEvent } from './broker-duties';
 import { ControllerDraft, type Step } from './controller-draft';
 import type { ControllerContext, ControllerEvent } from './controller-event';
 import type { ControllerState } from './controller-state';
@@ -111,6 +111,9 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
     case 'replicas-stopped':
       onReplicasStopped(draft, event);
       return pursueDeletions(draft, settings);
+    case 'replicas-offline':
+      if (onReplicasOffline(draft, event)) lookAgain(draft, settings);
+      return;
     case 'timer':
       if (event.timer === 'stream-grace') return begin(draft, settings, 'the time for it is over');
       for (const brokerId of draft.allBrokers().keys()) stopReplicasOf(draft, brokerId);

@@ -52,6 +52,8 @@ interface LiveBroker {
 export class DataCluster {
   /** What each broker asked of the controller, in order. */
   readonly asked: IsrChange[] = [];
+  /** What the controller was told of failed disks, in order. */
+  readonly failed: string[] = [];
   /** The controller does not answer while set. */
   controllerDown = false;
   private readonly live = new Map<number, LiveBroker>();
@@ -219,6 +221,9 @@ export class DataCluster {
           throw new TributaryError('UNAVAILABLE', 'no control stream');
         }
         return this.alter(change);
+      },
+      replicaFailed: ({ topicId, partition }) => {
+        this.failed.push(`${id}: ${partitionKey(topicId, partition)}`);
       },
     };
   }

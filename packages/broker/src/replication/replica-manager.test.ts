@@ -75,6 +75,25 @@ describe('what lies on the disks', () => {
     expect((await w.within(w.cluster.produce(1, ['b']))).error?.code).toBe('STORAGE_ERROR');
     expect((await w.within(w.cluster.produce(1, ['c'], { partition: 1 }))).error).toBeNull();
     expect(w.cluster.manager(1).localReplicas()).toHaveLength(1);
+    // The controller hears of it once, and each later one with its image.
+    expect(w.cluster.failed).toEqual([`1: ${TOPIC_ID}/0`]);
+    expect(w.cluster.manager(1).offlineReplicas()).toMatchObject([
+      { topicId: TOPIC_ID, partition: 0 },
+    ]);
+    await w.close();
+  });
+
+  it('a log that cannot be made is told to the controller, too, and not tried again before the next start', async () => {
+    const w = await dataWorld([1, 2]);
+    w.stores.get(2)!.failNextCreate = 'STORAGE_ERROR';
+    await w.cluster.createTopic([[1, 2]]);
+    await w.clock.advance(5_000);
+    expect(w.cluster.failed).toEqual([`2: ${TOPIC_ID}/0`]);
+    expect(w.cluster.manager(2).offlineReplicas()).toHaveLength(1);
+    expect(w.stores.get(2)!.get(TOPIC_ID, 0)).toBeUndefined();
+    w.cluster.crash(2);
+    await w.cluster.startBroker(2);
+    expect(w.cluster.manager(2).offlineReplicas()).toEqual([]);
     await w.close();
   });
 

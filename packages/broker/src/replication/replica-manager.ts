@@ -19,6 +19,7 @@ import {
   type Acceptor,
   type Handler,
   type LocalReplica,
+  type OfflineReplica,
   type PartitionState,
   type StopReplica,
   type StopResult,
@@ -43,7 +44,7 @@ import {
 } from './image-view';
 import { alterIsr } from './isr-alterer';
 import { LeaderStreams } from './leader-streams';
-import { replicaStatus, type ReplicaStatus } from './replica-status';
+import { offlineReplica, replicaStatus, type ReplicaStatus } from './replica-status';
 import { RoleChanges } from './role-changes';
 import { stopReplica } from './stop-replicas';
 
@@ -99,6 +100,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       settingsOf: (partition, replicas) => this.settingsOf(partition, replicas.length),
       open: (log, state) => this.open(log, state.replicas.length),
       checkpoint: () => this.checkpoint.write(),
+      unusable: (replica) => options.alterer.replicaFailed(replica),
     });
     this.leaderStreams = new LeaderStreams({
       clock,
@@ -232,6 +234,11 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       }));
   }
 
+  offlineReplicas(): OfflineReplica[] {
+    const failed = [...this.partitions.values()].flatMap(offlineReplica);
+    return [...failed, ...this.changes.unusableReplicas()];
+  }
+
   setBrokerEpoch(brokerEpoch: number | undefined): void {
     if (brokerEpoch === this.brokerEpoch) return;
     this.brokerEpoch = brokerEpoch;
@@ -297,7 +304,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   }
 
   private open(log: PartitionLog, replicationFactor: number): Partition {
-    const { brokerId, clock, logger, logStore } = this.options;
+    const { brokerId, clock, logger, logStore, alterer } = this.options;
     const { budget } = this;
     const config = topicConfigOf(this.image?.topicById(log.topicId), replicationFactor);
     const highWatermark = logStore.checkpointedHighWatermark(log.topicId, log.partition);
@@ -307,8 +314,10 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       logger,
       budget,
       alter: (partition, effect) => void alterIsr(this.altererHost, partition, effect),
-      failed: (partition) =>
-        this.links.unfollow(partitionKey(partition.topicId, partition.partition)),
+      failed: (partition) => {
+        this.links.unfollow(partitionKey(partition.topicId, partition.partition));
+        for (const replica of offlineReplica(partition)) alterer.replicaFailed(replica);
+      },
     });
   }
 

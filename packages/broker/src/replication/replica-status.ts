@@ -1,4 +1,5 @@
 /** One replica for metrics, health and `trib`: read only. Called by ReplicaManager. */
+import type { OfflineReplica } from '@tributary/protocol';
 import { isUnderMinIsr } from '../partition/in-sync-replicas';
 import type { Partition } from '../partition/partition';
 import type { Role } from '../partition/partition-state';
@@ -42,4 +43,10 @@ export function replicaStatus(partition: Partition): ReplicaStatus {
     waiting,
     reason: state.role === 'offline' ? state.reason : '',
   };
+}
+
+/** What the controller is told of it: nothing, unless its disk failed. */
+export function offlineReplica({ topicId, partition, state }: Partition): OfflineReplica[] {
+  if (state.role !== 'offline' || !state.failed) return [];
+  return [{ topicId, partition, reason: state.reason }];
 }

@@ -16,7 +16,7 @@ import {
   type Timer,
 } from '@tributary/common';
 import type { LogStore, PartitionLog } from '@tributary/log';
-import type { PartitionState } from '@tributary/protocol';
+import type { OfflineReplica, PartitionState } from '@tributary/protocol';
 import type { MetadataImage } from '../metadata/metadata-image';
 import type { Partition } from '../partition/partition';
 import type { BrokerViews, PartitionSettings } from '../partition/partition-state';
@@ -41,6 +41,8 @@ export interface RoleChangesHost {
   readonly open: (log: PartitionLog, state: PartitionState) => Partition;
   /** The file of HWs goes by names: what an earlier topic left there must not be taken for the next one's. */
   readonly checkpoint: () => Promise<void>;
+  /** It has no log, and will have none before the next start. */
+  readonly unusable: (replica: OfflineReplica) => void;
 }
 
 export class RoleChanges {
@@ -49,6 +51,8 @@ export class RoleChanges {
   private readonly deferred = new Map<string, PartitionState>();
   /** Said so in the logs: one line an incident. */
   private readonly reported = new Set<string>();
+  /** Whose log could not be made or loaded. */
+  private readonly unusable = new Map<string, OfflineReplica>();
   private retryTimer: Timer | undefined;
   /** Counts registrations that ended. */
   private life = 0;
@@ -101,6 +105,11 @@ export class RoleChanges {
 
   forget(key: string): void {
     this.deferred.delete(key);
+    this.unusable.delete(key);
+  }
+
+  unusableReplicas(): OfflineReplica[] {
+    return [...this.unusable.values()];
   }
 
   async close(): Promise<void> {
@@ -112,7 +121,7 @@ export class RoleChanges {
   private async take(state: PartitionState): Promise<void> {
     const key = partitionKey(state.topicId, state.partition);
     const { brokerId, partitions, links } = this.host;
-    if (this.closed) return;
+    if (this.closed || this.unusable.has(key)) return;
     this.deferred.delete(key);
     let partition = partitions.get(key);
     if (partition && !isNewer(partition.state, state)) return;
@@ -230,6 +239,7 @@ export class RoleChanges {
   /** A full disk may have room again, so try later; an I/O error ends this replica until the next start. */
   private refused(key: string, state: PartitionState, thrown: unknown): void {
     const error = TributaryError.from(thrown, 'STORAGE_ERROR');
+    const { message: reason } = error;
     const { partitions, logger, clock } = this.host;
     const partition = partitions.get(key);
     if (partition && !hasCode(error, 'DISK_FULL')) return partition.noticeFailure(error);
@@ -237,12 +247,18 @@ export class RoleChanges {
       this.reported.add(key);
       logger.error('replica cannot take its role', {
         partition: partitionName(state.topic, state.partition),
-        reason: error.message,
+        reason,
         hint: error.hint,
       });
     }
+    if (!hasCode(error, 'DISK_FULL', 'CLOSED')) return this.giveUp(key, state, reason);
     this.deferred.set(key, state);
     this.retryTimer?.cancel();
     this.retryTimer = clock.setTimer(RETRY_MS, () => this.retryDeferred());
+  }
+  private giveUp(key: string, state: PartitionState, reason: string): void {
+    const replica = { topicId: state.topicId, partition: state.partition, reason };
+    this.unusable.set(key, replica);
+    this.host.unusable(replica);
   }
 }
