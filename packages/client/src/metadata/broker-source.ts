@@ -24,6 +24,9 @@ export const METADATA_ATTEMPT_MS = 3_000;
 /** Tours over all known addresses before a read gives up. */
 export const METADATA_TOURS = 3;
 
+/** Divisible by every small count of brokers. */
+const ANY_TURN_SPREAD = 2_520;
+
 export interface BrokerSourceOptions {
   readonly bootstrap: readonly Address[];
   /** undefined: the listener that a request comes in on. */
@@ -32,27 +35,35 @@ export interface BrokerSourceOptions {
 
 export class BrokerSource implements MetadataSource {
   private brokers: readonly BrokerNode[] = [];
+  /** Among the candidates: who answered last, or comes after the one that did not. */
   private turn = 0;
+  /** Calls to any broker go round, from a start that is not the same for all clients: one broker's end is not all's. */
+  private anyTurn: number;
 
   constructor(
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly connections: BrokerConnections,
     private readonly options: BrokerSourceOptions,
-  ) {}
+  ) {
+    this.anyTurn = Math.floor(random.next() * ANY_TURN_SPREAD);
+  }
 
   async read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot> {
     let failure: TributaryError | undefined;
     for (let tour = 0; tour < METADATA_TOURS; tour += 1) {
       const candidates = this.candidates();
+      const first = this.turn;
       for (let step = 0; step < candidates.length; step += 1) {
         deadline.check('reading metadata');
-        const broker = candidates[(this.turn + step) % candidates.length] as BrokerNode;
+        const broker = candidates[(first + step) % candidates.length] as BrokerNode;
         try {
           const response = await this.ask(broker, topics, deadline);
-          this.turn += step;
+          this.turn = first + step;
           return this.snapshotOf(response);
         } catch (thrown) {
+          // Also for the next read: this one may have no time left to ask another.
+          if (this.turn === first + step) this.turn += 1;
           failure = TributaryError.from(thrown);
           if (failure.code === 'CANCELLED' || failure.code === 'INVALID_ARGUMENT') throw failure;
         }
@@ -68,8 +79,9 @@ export class BrokerSource implements MetadataSource {
     if (this.brokers.length === 0 || attempt >= this.brokers.length) {
       await this.read([], deadline);
     }
+    if (attempt === 0) this.anyTurn += 1;
     const count = this.brokers.length;
-    const chosen = count === 0 ? undefined : this.brokers[(this.turn + attempt) % count];
+    const chosen = count === 0 ? undefined : this.brokers[(this.anyTurn + attempt) % count];
     if (!chosen) throw this.unreachable(undefined);
     return chosen;
   }
