@@ -45,7 +45,8 @@ export const defaultGrpcLimits: GrpcLimits = {
     control: { intervalMs: 2_500, timeoutMs: 2_500 },
     replication: { intervalMs: 2_500, timeoutMs: 2_500 },
     'catch-up': { intervalMs: 10_000, timeoutMs: 10_000 },
-    client: { intervalMs: 10_000, timeoutMs: 5_000 },
+    // A leader that stands still is noticed about when the controller has replaced it (heartbeat timeout, 3 s).
+    client: { intervalMs: 2_000, timeoutMs: 3_000 },
     listener: { intervalMs: 10_000, timeoutMs: 5_000 },
   },
 };
