@@ -125,6 +125,21 @@ describe('change of leader', () => {
     await w.close();
   });
 
+  it('a leader that one controller did not name, and the next one does in the same epoch, is followed', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]]);
+    w.cluster.crash(2);
+    const state = w.cluster.state();
+    // It doubts that broker 1 lives, and goes before it has elected another.
+    await w.cluster.change([{ ...state, leader: -1 }]);
+    await w.cluster.startBroker(2);
+    expect(w.cluster.partition(2).state).toMatchObject({ role: 'follower', leaderId: -1 });
+    await w.cluster.change([state]);
+    expect((await w.within(w.cluster.produce(1, ['a']))).error).toBeNull();
+    expect(w.values(2)).toEqual(['a']);
+    await w.close();
+  });
+
   it('a topic that goes while its leader begins is not led', async () => {
     const w = await dataWorld([1]);
     await w.cluster.createTopic([[1]]);

@@ -124,6 +124,9 @@ export class RoleChanges {
     if (this.closed || this.unusable.has(key)) return;
     this.deferred.delete(key);
     let partition = partitions.get(key);
+    if (partition && namesLeader(partition, state)) {
+      partition.dispatch({ kind: 'resign', reason: 'its leader is known now' });
+    }
     if (partition && !isNewer(partition.state, state)) return;
     if (!state.replicas.includes(brokerId)) {
       links.unfollow(key);
@@ -261,4 +264,14 @@ export class RoleChanges {
     this.unusable.set(key, replica);
     this.host.unusable(replica);
   }
+}
+
+/**
+ * A controller that doubts a leader does not name it before the next one is elected. Should it go before that, its
+ * successor names the old one again, in the very same epochs.
+ */
+function namesLeader({ state }: Partition, news: PartitionState): boolean {
+  const isSame =
+    news.leaderEpoch === state.leaderEpoch && news.partitionEpoch === state.partitionEpoch;
+  return isSame && state.role === 'follower' && state.leaderId < 0 && news.leader >= 0;
 }
