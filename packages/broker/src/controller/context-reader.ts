@@ -13,7 +13,7 @@ import type {
   TopicStore,
   Watch,
 } from '@tributary/coordination';
-import type { ControllerContext, ControllerEvent, TopicContext } from './controller-event';
+import type { ControllerEvent, TopicContext } from './controller-event';
 
 /** Topics that are read at once. */
 export const maxTopicReadsInFlight = 16;
@@ -46,8 +46,8 @@ export class ContextReader {
     private readonly host: ContextReaderHost,
   ) {}
 
-  /** Arms the watches, then reads everything. */
-  async load(): Promise<ControllerContext> {
+  /** Arms the watches, reads everything and reports it, before anything that the watches tell. */
+  async load(): Promise<void> {
     const { registry, topics } = this.sources;
     let latest: RegisteredBroker[] | undefined;
     this.watches = [
@@ -64,7 +64,10 @@ export class ContextReader {
     const deletions = await topics.deletions();
     this.isLoaded = true;
     // What the watches told meanwhile is newer than what was read at the beginning.
-    return { brokers: latest ?? brokers, topics: contexts, deletions };
+    const context = { brokers: latest ?? brokers, topics: contexts, deletions };
+    this.report({ type: 'elected', context });
+    // What they hinted at.
+    this.refresh();
   }
 
   /** Looks for new and vanished topics and for deletion markers; `topic` is read again in any case. */

@@ -80,10 +80,7 @@ export class Controller {
 
   async start(): Promise<void> {
     try {
-      const context = await this.reader.load();
-      this.event({ type: 'elected', context });
-      // What the watches hinted at while it was loading.
-      if (!this.isStopped) this.reader.refresh();
+      await this.reader.load();
     } catch (thrown) {
       this.resign(`its context cannot be read: ${TributaryError.from(thrown).message}`);
     }
