@@ -3,7 +3,7 @@
  * coordinator, with a crash in the middle. One seed is one run, event by event: to see a failing one again, run
  * `SIMULATION_SEEDS=17 npx jest test/simulation`.
  */
-import { isClean } from '@tributary/testkit';
+import { isClean, type SimulatedClusterOptions } from '@tributary/testkit';
 import { Scenario, type Outcome, type Victim } from './scenario';
 
 const wanted = process.env['SIMULATION_SEEDS'];
@@ -12,8 +12,15 @@ const fewSeeds = wanted ? seeds : [1, 2];
 /** What a failing run logged last. */
 const SHOWN_LINES = 60;
 
-async function play(victim: Victim, seed: number): Promise<Outcome> {
-  const scenario = new Scenario(victim, { seed });
+/** Of the coordinator: reads from the past, replies that are lost, watches that come late. */
+const lagging = { staleReads: 0.2, lostReplies: 0.03, lateWatchMs: 30 };
+
+async function play(
+  victim: Victim,
+  seed: number,
+  options: Omit<SimulatedClusterOptions, 'seed'> = {},
+): Promise<Outcome> {
+  const scenario = new Scenario(victim, { ...options, seed });
   const tail = (): string =>
     scenario.cluster.logged
       .slice(-SHOWN_LINES)
@@ -45,6 +52,14 @@ describe('a simulated cluster under load', () => {
   test.each(fewSeeds)('seed %i: the broker that is the controller crashes', async (seed) => {
     expect((await play('controller', seed)).verdict).toMatchObject(everything);
   });
+
+  test.each(fewSeeds)(
+    'seed %i: the same, and the coordinator lags and loses replies',
+    async (seed) => {
+      const outcome = await play('controller', seed, { coordinatorFaults: lagging });
+      expect(outcome.verdict).toMatchObject(everything);
+    },
+  );
 
   test.each(fewSeeds)('seed %i: all brokers crash at once and start again', async (seed) => {
     expect((await play('all', seed)).verdict).toMatchObject(everything);

@@ -33,6 +33,9 @@ export interface Outcome {
 
 const TOPIC = 'orders';
 const PARTITIONS = 3;
+const WRITER = 'writer';
+const READERS = ['reader-1', 'reader-2'];
+const CLIENTS = [WRITER, ...READERS];
 /** Far more than any run takes; a run that reaches it hangs. */
 const RUN_MS = 10 * 60_000;
 const RECOVERY_MS = 60_000;
@@ -57,15 +60,14 @@ export class Scenario {
     const { cluster, history } = this;
     cluster.network.setDelay({ minMs: 0.1, maxMs: 1 + cluster.random.next() * 10 });
     await cluster.start();
-    const client = cluster.client('writer');
+    const client = cluster.client(WRITER);
     await this.createTopic(client);
     const { clock, random } = cluster;
     const load = { topic: TOPIC, partitions: PARTITIONS };
     const writer = new NumberedWriter(client, clock, random, history, load);
     const readers = new GroupReader(history, { topic: TOPIC, group: 'billing' });
     writer.start();
-    readers.join(cluster.client('reader-1'), 'reader-1');
-    readers.join(cluster.client('reader-2'), 'reader-2');
+    for (const reader of READERS) readers.join(cluster.client(reader), reader);
     await this.pause(500, 2_500);
     await this.crashAndRestart();
     await this.pause(200, 1_500);
@@ -93,7 +95,9 @@ export class Scenario {
     // Where all die at once, only what lies on their disks can be kept.
     const loseUnsynced = this.victim !== 'all' && cluster.random.next() < 0.3;
     for (const id of victims) cluster.crash(id, { loseUnsynced });
-    await this.pause(300, 4_000);
+    // Some are back before anybody has decided anything.
+    if (cluster.random.next() < 0.25) await this.pause(1, 300);
+    else await this.pause(300, 4_000);
     await Promise.all(victims.map((id) => cluster.restart(id)));
   }
 
@@ -104,13 +108,15 @@ export class Scenario {
     return [cluster.leadersOf(randomInteger(cluster.random, PARTITIONS))[0]!];
   }
 
-  /** Two brokers do not hear each other for a while, in half of the runs. */
+  /** Two machines do not hear each other for a while, in half of the runs: two brokers, or a client and a broker. */
   private async disturbNetwork(): Promise<void> {
     const { cluster } = this;
     if (cluster.random.next() < 0.5) return;
-    const [a, b] = shuffled(cluster.brokerIds, cluster);
-    const oneWay = cluster.random.next() < 0.3 && !process.env.NOPOWER;
-    cluster.partition(`broker-${a}`, `broker-${b}`, { oneWay });
+    const brokers = shuffled(cluster.brokerIds, cluster).map((id) => `broker-${id}`);
+    const client = CLIENTS[randomInteger(cluster.random, CLIENTS.length)];
+    const [a, b] = cluster.random.next() < 0.3 ? [client, brokers[0]] : brokers;
+    const oneWay = cluster.random.next() < 0.3;
+    cluster.partition(a!, b!, { oneWay });
     await this.pause(200, 7_000);
   }
 
