@@ -17,6 +17,9 @@ import { MAX_REQUEST_BYTES, type ProducerConfig } from './producer-options';
 /** No topic can be set to take more. */
 export const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
+/** How far ahead of the clock a record's timestamp may be; brokers are set to the same. */
+export const MAX_FUTURE_MS = 60 * 60 * 1000;
+
 export type HeaderValue = Uint8Array | string | null;
 /** In order, duplicates allowed; or a plain object. Texts are encoded in UTF-8. */
 export type HeadersInput = Iterable<readonly [string, HeaderValue]> | Record<string, HeaderValue>;
@@ -60,7 +63,7 @@ export function encodeRecord<K, V>(
   const value = serializeField(config.value, input.value, { topic, field: 'value' });
   const headers = input.headers === undefined ? [] : encodeHeaders(input.headers);
   const timestamp = input.timestamp ?? now;
-  checkTimestamp(timestamp);
+  checkTimestamp(timestamp, now);
   const bytes = recordSizeBound(key, value, headers);
   const encoded = { record: { key, value, headers, timestamp }, partition: input.partition, bytes };
   if (bytes > MAX_RECORD_BYTES) throw tooLarge(topic, bytes, MAX_RECORD_BYTES);
@@ -93,13 +96,22 @@ function tooLarge(topic: string, bytes: number, limit: number): TributaryError {
   );
 }
 
-function checkTimestamp(timestamp: number): void {
-  if (Number.isInteger(timestamp) && timestamp >= 0 && timestamp <= MAX_TIMESTAMP) return;
-  throw new TributaryError(
-    'INVALID_TIMESTAMP',
-    `timestamp ${timestamp} is not a count of milliseconds from 0 to ${MAX_TIMESTAMP}`,
-    { outcome: 'not written' },
-  );
+/** A broker would refuse the whole batch for one such record: the others in it must not suffer. */
+function checkTimestamp(timestamp: number, now: number): void {
+  if (!(Number.isInteger(timestamp) && timestamp >= 0 && timestamp <= MAX_TIMESTAMP)) {
+    throw invalidTimestamp(
+      `timestamp ${timestamp} is not a count of milliseconds from 0 to ${MAX_TIMESTAMP}`,
+    );
+  }
+  if (timestamp > now + MAX_FUTURE_MS) {
+    throw invalidTimestamp(
+      `timestamp ${timestamp} is more than ${MAX_FUTURE_MS} ms ahead of this machine's clock`,
+    );
+  }
+}
+
+function invalidTimestamp(message: string): TributaryError {
+  return new TributaryError('INVALID_TIMESTAMP', message, { outcome: 'not written' });
 }
 
 function encodeHeaders(headers: HeadersInput): RecordHeader[] {

@@ -178,6 +178,7 @@ describe('what is wrong is told at once, as not written', () => {
     ['an impossible topic name', (c) => c.producer().send('a/b', { value: null }), 'INVALID_TOPIC'],
     ['an unknown partition', (c) => c.producer().send('orders', { value: null, partition: 3 }), 'UNKNOWN_PARTITION'],
     ['a timestamp that is none', (c) => c.producer().send('orders', { value: null, timestamp: -5 }), 'INVALID_TIMESTAMP'],
+    ['a timestamp of the far future', (c) => c.producer().send('orders', { value: null, timestamp: 9_000_000_000_000 }), 'INVALID_TIMESTAMP'],
     ['a value that its serde refuses', (c) => c.producer({ value: string() }).send('orders', { value: 5 as unknown as string }), 'INVALID_ARGUMENT'],
     ['text without a serde', (c) => c.producer().send('orders', { value: 'x' as unknown as Buffer }), 'INVALID_ARGUMENT'],
   ]; // prettier-ignore
