@@ -1,4 +1,4 @@
-import { seededRandom, silentLogger } from '@tributary/common';
+import { seededRandom, silentLogger, type Logger } from '@tributary/common';
 import type { FollowUpInput, Push } from '@tributary/protocol';
 import { assignOffsetAndEpoch } from '@tributary/record';
 import { MemoryLog, SimulatedClock } from '@tributary/testkit';
@@ -12,7 +12,10 @@ const EPOCH = 3;
 const config = { minInsyncReplicas: 1, segmentBytes: 1e9, maxMessageBytes: 1e6 };
 
 /** A follower of epoch 3 that has attached; what it sends is recorded. */
-function followed(batches = 2): {
+function followed(
+  batches = 2,
+  logger: Logger = silentLogger,
+): {
   clock: SimulatedClock;
   log: MemoryLog;
   partition: Partition;
@@ -39,7 +42,7 @@ function followed(batches = 2): {
   const follower = new FollowedPartition(partition, EPOCH, {
     clock,
     random: seededRandom(1),
-    logger: silentLogger,
+    logger,
     limits: defaultDataLimits,
     leaderId: 1,
     up: true,
@@ -192,6 +195,25 @@ describe('a followed partition', () => {
     await f.clock.advance(100);
     expect(f.attachId()).toBe(2);
     expect(f.partition.state.role).toBe('follower');
+  });
+
+  it('a full disk: it asks again ever more rarely, also when the leader accepts each time, and tells it briefly', async () => {
+    const told: unknown[] = [];
+    const warn = (message: string, fields?: object): void => void told.push([message, fields]);
+    const f = followed(2, { ...silentLogger, warn });
+    for (let ms = 0; ms < 20_000; ms += 50) {
+      f.accept();
+      f.log.failNextAppend = 'DISK_FULL';
+      f.follower.onPush(f.push());
+      await f.clock.advance(50);
+    }
+    expect(f.attachId()).toBeLessThan(60);
+    expect(told).toHaveLength(2);
+    f.log.failNextAppend = undefined;
+    await f.clock.advance(1_500);
+    f.accept();
+    f.follower.onPush(f.push());
+    expect(f.log.logEndOffset).toBe(3);
   });
 
   it('an I/O error takes the replica offline, and nothing is asked any more', async () => {

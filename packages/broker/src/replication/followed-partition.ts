@@ -12,6 +12,7 @@ import {
   hasCode,
   TributaryError,
   type Clock,
+  type ErrorCode,
   type Logger,
   type Random,
   type Timer,
@@ -46,6 +47,8 @@ export class FollowedPartition {
   private attachId: number | undefined;
   private accepted = false;
   private failures = 0;
+  /** Why the last push could not be appended; until one can, an accepted attach is no success: back off. */
+  private refusedPush: ErrorCode | undefined;
   private retryTimer: Timer | undefined;
   private stopped = false;
 
@@ -125,7 +128,7 @@ export class FollowedPartition {
       return this.attachLater(new TributaryError('INTERNAL', message));
     }
     this.accepted = true;
-    this.failures = 0;
+    if (this.refusedPush === undefined) this.failures = 0;
     this.observe(result.accepted.highWatermark);
   }
 
@@ -138,8 +141,13 @@ export class FollowedPartition {
     }
     try {
       partition.appendAsFollower(push.batches, push.highWatermark);
-    } catch (error) {
-      return this.attachLater(TributaryError.from(error, 'STORAGE_ERROR'));
+      this.refusedPush = undefined;
+      this.failures = 0;
+    } catch (thrown) {
+      const error = TributaryError.from(thrown, 'STORAGE_ERROR');
+      const isNews = this.refusedPush !== error.code;
+      this.refusedPush = error.code;
+      return this.attachLater(error, isNews);
     }
     this.acknowledge(push.markId, push.batches.length);
   }
@@ -212,13 +220,14 @@ export class FollowedPartition {
   }
 
   /** Refused, ended, or the disk refused: with backoff, for as long as the image says to follow. */
-  private attachLater(error: TributaryError): void {
+  private attachLater(error: TributaryError, isNews = false): void {
     this.detach();
     this.accepted = false;
     if (!this.isCurrent) return;
     const { clock, random, limits, logger, leaderId } = this.host;
     // One line an incident: a leader that has not heard of its epoch yet is no incident.
-    if (this.failures === 4 || hasCode(error, 'DISK_FULL', 'CORRUPT_BATCH', 'INVALID_BATCH')) {
+    const grave = hasCode(error, 'DISK_FULL', 'CORRUPT_BATCH', 'INVALID_BATCH');
+    if (this.failures === 4 || (grave && isNews)) {
       const { name } = this.partition;
       logger.warn('follower cannot attach', { partition: name, leaderId, reason: error.message });
     }
