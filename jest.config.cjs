@@ -17,6 +17,7 @@ module.exports = {
   },
   moduleNameMapper: { '^@tributary/([a-z]+)$': '<rootDir>/packages/$1/src' },
   reporters: ['default', '<rootDir>/scripts/plain-line-reporter.cjs'],
-  maxWorkers: 2,
+  // One more than cores: the tests on real processes wait more than they work.
+  maxWorkers: 3,
   testTimeout: 30_000,
 };
