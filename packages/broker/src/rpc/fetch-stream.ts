@@ -3,36 +3,33 @@
  * the client does not take its answers (the stream is full) nothing more is read for it, so that a slow
  * consumer costs a bounded amount of memory. Called by the fetch handler.
  */
-import { TributaryError, type Timer } from '@tributary/common';
+import { TributaryError } from '@tributary/common';
 import {
-  answerHello,
   type FetchDownInput,
   type FetchRequest,
   type FetchUp,
   type MessageStream,
 } from '@tributary/protocol';
 import type { DataHost } from './data-host';
+import { HelloGate } from './hello-gate';
 import { PendingFetch } from './fetch-request';
 
 export class FetchStream {
-  private greeted = false;
   private ended = false;
   private blocked = false;
   private readonly pending = new Set<PendingFetch>();
   /** Asked for while the stream was full. Counted in `pending`, too. */
   private deferred: PendingFetch[] = [];
-  private readonly helloTimer: Timer;
+  private readonly gate: HelloGate;
 
   constructor(
     private readonly host: DataHost,
     private readonly stream: MessageStream<FetchDownInput, FetchUp>,
     private readonly listener: string,
   ) {
-    this.helloTimer = host.clock.setTimer(host.limits.clientHelloTimeoutMs, () =>
-      stream.cut(new TributaryError('TIMEOUT', 'the client sent no hello')),
-    );
+    this.gate = new HelloGate(host, stream);
     stream.handle({
-      onMessage: (message) => this.received(message),
+      onMessage: (message) => this.gate.pass(message, (request) => this.take(request)),
       onDrain: () => this.drained(),
       onEnd: () => {
         this.ended = true;
@@ -40,24 +37,6 @@ export class FetchStream {
       },
       onClose: () => this.closed(),
     });
-  }
-
-  private received(message: FetchUp): void {
-    try {
-      if (message.hello && !this.greeted) {
-        const hello = answerHello(message.hello, this.host.acceptor());
-        this.greeted = true;
-        this.helloTimer.cancel();
-        this.stream.send({ hello });
-        return;
-      }
-      if (!this.greeted || !message.request) {
-        throw new TributaryError('INVALID_ARGUMENT', 'one hello comes first, then requests');
-      }
-      this.take(message.request);
-    } catch (error) {
-      this.stream.cut(TributaryError.from(error));
-    }
   }
 
   private take(request: FetchRequest): void {
@@ -85,7 +64,7 @@ export class FetchStream {
   }
 
   private closed(): void {
-    this.helloTimer.cancel();
+    this.gate.close();
     for (const fetch of this.pending) fetch.cancel();
     this.pending.clear();
     this.deferred = [];

@@ -4,26 +4,25 @@
  * broker's total; what would exceed either is refused unread, 'not written'. Credit goes back in lumps, so
  * that small requests do not cost a message each. Called by the produce handler.
  */
-import { TributaryError, type Timer } from '@tributary/common';
+import type { TributaryError } from '@tributary/common';
 import {
-  answerHello,
   type MessageStream,
   type ProduceDownInput,
   type ProduceRequest,
   type ProduceUp,
 } from '@tributary/protocol';
 import type { DataHost } from './data-host';
+import { HelloGate } from './hello-gate';
 import type { InFlightBytes } from './produce-in-flight';
 import { overloaded } from './produce-append';
 import { produce, refuseAll, requestBytes, type Respond } from './produce-request';
 
 export class ProduceStream {
-  private greeted = false;
   private ended = false;
   private openRequests = 0;
   private outstandingBytes = 0;
   private owedCredit = 0;
-  private readonly helloTimer: Timer;
+  private readonly gate: HelloGate;
 
   constructor(
     private readonly host: DataHost,
@@ -31,35 +30,15 @@ export class ProduceStream {
     private readonly stream: MessageStream<ProduceDownInput, ProduceUp>,
     private readonly listener: string,
   ) {
-    this.helloTimer = host.clock.setTimer(host.limits.clientHelloTimeoutMs, () =>
-      stream.cut(new TributaryError('TIMEOUT', 'the client sent no hello')),
-    );
+    this.gate = new HelloGate(host, stream);
     stream.handle({
-      onMessage: (message) => this.received(message),
+      onMessage: (message) => this.gate.pass(message, (request) => this.take(request)),
       onEnd: () => {
         this.ended = true;
         if (this.openRequests === 0) stream.end();
       },
-      onClose: () => this.helloTimer.cancel(),
+      onClose: () => this.gate.close(),
     });
-  }
-
-  private received(message: ProduceUp): void {
-    try {
-      if (message.hello && !this.greeted) {
-        const hello = answerHello(message.hello, this.host.acceptor());
-        this.greeted = true;
-        this.helloTimer.cancel();
-        this.stream.send({ hello });
-        return;
-      }
-      if (!this.greeted || !message.request) {
-        throw new TributaryError('INVALID_ARGUMENT', 'one hello comes first, then requests');
-      }
-      this.take(message.request);
-    } catch (error) {
-      this.stream.cut(TributaryError.from(error));
-    }
   }
 
   private take(request: ProduceRequest): void {
