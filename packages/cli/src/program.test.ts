@@ -44,4 +44,24 @@ test.each([
 ])('usage errors have exit code 2: %j', async (args, message) => {
   const { code, stderr } = await exitCodeOf(...args);
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect(stderr).toMatch(/^error: .+\nhint: .+\ncode=INVALID_ARGUMENT\n$/);
+});
+
+test('usage errors say what may have been meant, or where to read on', async () => {
+  expect((await exitCodeOf('topic', 'crate')).stderr).toContain('hint: Did you mean create?');
+  expect((await exitCodeOf('topic', 'create')).stderr).toContain(
+    'hint: See trib topic create --help.',
+  );
+});
+
+test.each([
+  [['topic', 'create', '-o', 'json']],
+  [['topic', 'create', 'a', 'b', '--output=json']],
+  [['topic', 'list', '--nonsense', '-ojson']],
+])('usage errors are JSON where JSON was asked for: %j', async (args) => {
+  const { code, stderr } = await exitCodeOf(...args);
+  expect([code, JSON.parse(stderr)]).toEqual([
+    2,
+    { error: expect.objectContaining({ code: 'INVALID_ARGUMENT' }) },
+  ]);
 });

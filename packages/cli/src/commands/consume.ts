@@ -2,17 +2,18 @@
  * `trib consume TOPIC`: records to standard output, as their bare values or as one JSON object a line.
  * With --group it is a member like any other and commits what it has printed.
  */
-import { once } from 'node:events';
 import { TributaryError } from '@tributary/common';
 import type { Client, Consumer, ConsumerRecord } from '@tributary/client';
 import { Option, type Command } from 'commander';
 import { renderJsonLine } from '../output/render';
+import { dataOutput } from '../output/standard-output';
 import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
 import { EndWatch } from './end-watch';
 import { runCommand } from './run-command';
 import { wholeNumber } from './topic';
 
-const COMMIT_EVERY_RECORDS = 1000;
+/** What was printed longer ago than this is committed: so much is printed again after a crash. */
+const COMMIT_EVERY_MS = 1000;
 
 interface ConsumeOptions extends ConnectionOptions {
   readonly group?: string;
@@ -91,6 +92,7 @@ async function makeConsumer(
       group: options.group,
       topics: [topic],
       from,
+      autoCommit: { intervalMs: COMMIT_EVERY_MS },
       sessionTimeoutMs: wholeNumber(options.sessionTimeout, '--session-timeout'),
     });
   }
@@ -103,7 +105,7 @@ async function makeConsumer(
   if (partitions.length === 0) {
     throw new TributaryError('UNKNOWN_PARTITION', `topic ${topic} has no partition ${wanted}`);
   }
-  const offset = options.from === 'start' || options.from === 'end' ? undefined : BigInt(wholeNumber(options.from, '--from')); // prettier-ignore
+  const offset = startOffset(options.from);
   return client.consumer({
     from,
     assign: partitions.map((partition) => ({
@@ -114,28 +116,34 @@ async function makeConsumer(
   });
 }
 
+/** undefined: one of the ends. */
+function startOffset(from: string): bigint | undefined {
+  if (from === 'start' || from === 'end') return undefined;
+  if (/^[0-9]{1,18}$/.test(from)) return BigInt(from);
+  throw new TributaryError('INVALID_ARGUMENT', `--from ${from} is not start, end or an offset`);
+}
+
 async function printRecords(
   consumer: Consumer,
   limit: number,
   options: ConsumeOptions,
 ): Promise<void> {
+  const output = dataOutput();
   let printed = 0;
-  let uncommitted = 0;
   for await (const record of consumer) {
-    await write(
+    await output.write(
       options.output === 'ndjson' ? Buffer.from(renderJsonLine(asJson(record))) : valueLine(record),
     );
     printed += 1;
-    uncommitted += 1;
     const last = printed >= limit;
-    if (options.group !== undefined && (uncommitted >= COMMIT_EVERY_RECORDS || last)) {
-      if (last) await record.commit(); // the one in hand does not count as consumed yet
+    if (!last) continue;
+    if (options.group !== undefined) {
+      await record.commit(); // the one in hand does not count as consumed yet
       await consumer.commit();
-      uncommitted = 0;
     }
-    if (last) return;
+    return;
   }
-  if (options.group !== undefined && uncommitted > 0) await consumer.commit();
+  if (options.group !== undefined && printed > 0) await consumer.commit();
 }
 
 function valueLine(record: ConsumerRecord): Buffer {
@@ -164,10 +172,6 @@ function textOrBase64(name: string, bytes: Buffer | null): Record<string, string
   return Buffer.from(text, 'utf8').equals(bytes)
     ? { [name]: text }
     : { [`${name}Base64`]: bytes.toString('base64') };
-}
-
-async function write(bytes: Buffer): Promise<void> {
-  if (!process.stdout.write(bytes)) await once(process.stdout, 'drain');
 }
 
 /** Ctrl-C ends the loop; what was printed is committed on the way out. */

@@ -1,4 +1,5 @@
 /** `trib group list|describe`. */
+import { TributaryError } from '@tributary/common';
 import type { Command } from 'commander';
 import { renderJson, renderTable } from '../output/render';
 import {
@@ -42,6 +43,11 @@ async function describeGroup(
     const described = await client
       .admin()
       .describeGroup(args[0] as string, { timeoutMs: timeoutMsOf(options) });
+    if (described.generation < 0 && described.partitions.length === 0) {
+      throw new TributaryError('NO_NODE', `group ${described.group} does not exist`, {
+        hint: 'List the groups with trib group list.',
+      });
+    }
     if (outputFormat(options) === 'json') {
       process.stdout.write(renderJson(described));
       return;

@@ -66,7 +66,8 @@ async function produce(
     const spread = Object.entries(tally.partitions).map(
       ([partition, count]) => `${partition}: ${count}`,
     );
-    process.stderr.write(`produced ${tally.records} records to ${topic} (by partition ${spread.join(', ') || 'none'})\n`); // prettier-ignore
+    const where = spread.length > 0 ? ` (by partition ${spread.join(', ')})` : '';
+    process.stderr.write(`produced ${counted(tally.records)} to ${topic}${where}\n`);
   }
 }
 
@@ -81,18 +82,51 @@ async function produceLines(
     deliveryTimeoutMs: timeoutMsOf(options),
   });
   const window = new SendWindow(producer, topic, options);
-  const splitter = new LineSplitter(MAX_LINE_BYTES);
+  let failure: unknown;
   try {
-    for await (const chunk of input(options.file)) {
-      for (const line of splitter.push(chunk)) await window.send(line);
-    }
-    const last = splitter.finish();
-    if (last) await window.send(last);
-    await window.settled();
-  } finally {
-    await producer.close({ timeoutMs: timeoutMsOf(options) });
+    await sendLines(window, options.file);
+  } catch (thrown) {
+    failure = thrown;
   }
+  // Also after a failure: what was sent before it gets its answer, and is counted.
+  await producer.close({ timeoutMs: timeoutMsOf(options) }).catch((thrown: unknown) => {
+    failure ??= thrown;
+  });
+  if (failure) throw afterRecords(window.tally.records, failure);
+  // Nothing was sent, so nobody has looked for the topic yet.
+  if (window.tally.records === 0) await requireTopic(client, topic, options);
   return window.tally;
+}
+
+async function sendLines(window: SendWindow, file: string | undefined): Promise<void> {
+  const splitter = new LineSplitter(MAX_LINE_BYTES);
+  for await (const chunk of input(file)) {
+    for (const line of splitter.push(chunk)) await window.send(line);
+  }
+  const last = splitter.finish();
+  if (last) await window.send(last);
+  await window.settled();
+}
+
+/** The same failure, saying how many records are in the log all the same. */
+function afterRecords(records: number, failure: unknown): TributaryError {
+  const error = TributaryError.from(failure);
+  if (records === 0) return error;
+  const { hint, outcome, details } = error;
+  return new TributaryError(error.code, `${error.message}; ${counted(records)} written before`, {
+    hint,
+    details: { ...details, recordsWritten: records },
+    cause: error,
+    ...(outcome ? { outcome } : {}),
+  });
+}
+
+async function requireTopic(client: Client, topic: string, options: ProduceOptions): Promise<void> {
+  await client.admin().describeTopic(topic, { timeoutMs: timeoutMsOf(options), offsets: false });
+}
+
+function counted(records: number): string {
+  return records === 1 ? '1 record' : `${records} records`;
 }
 
 async function* input(file: string | undefined): AsyncGenerator<Buffer> {
@@ -169,10 +203,7 @@ class SendWindow {
   }
 
   private throwFailure(): void {
-    if (!this.failure) return;
-    const error = TributaryError.from(this.failure);
-    process.stderr.write(`${this.tally.records} records were written before this:\n`);
-    throw error;
+    if (this.failure) throw TributaryError.from(this.failure);
   }
 
   private change(): Promise<void> {

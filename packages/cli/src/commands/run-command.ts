@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander';
 import { exitCodeOf, renderFailure } from '../output/failure';
+import { dataOutput, OutputClosed } from '../output/standard-output';
 
 type Action<Options> = (
   args: readonly string[],
@@ -19,12 +20,15 @@ export function runCommand<Options>(
     const command = parameters[parameters.length - 1] as Command;
     const options = parameters[parameters.length - 2] as Options;
     const args = parameters.slice(0, -2).filter((arg): arg is string => typeof arg === 'string');
+    const output = dataOutput();
     try {
       await action(args, options, command);
+      await output.flushed();
     } catch (error) {
-      const { output, debug } = options as { output?: string; debug?: boolean };
+      if (error instanceof OutputClosed) return;
+      const { output: format, debug } = options as { output?: string; debug?: boolean };
       process.stderr.write(
-        renderFailure(error, { json: output === 'json', debug: debug === true }),
+        renderFailure(error, { json: format === 'json', debug: debug === true }),
       );
       process.exitCode = exitCodeOf(error);
     }

@@ -1,5 +1,6 @@
 /** `trib topic create|list|describe|delete`. */
 import { TributaryError } from '@tributary/common';
+import type { NewTopic, TopicDescription, TopicListing } from '@tributary/client';
 import type { Command } from 'commander';
 import { renderJson, renderTable, type Row } from '../output/render';
 import {
@@ -11,10 +12,12 @@ import {
 } from './connection';
 import { runCommand } from './run-command';
 
+const TOPIC_COLUMNS = ['topic', 'partitions', 'replicationFactor', 'topicId'];
+
 interface CreateOptions extends ConnectionOptions {
   readonly partitions: string;
   readonly replicationFactor: string;
-  readonly config: readonly string[];
+  readonly config?: readonly string[];
   readonly ifNotExists?: boolean;
 }
 
@@ -28,7 +31,7 @@ export function registerTopicCommands(program: Command): void {
       'replicas of each partition (0: as the brokers are set)',
       '0',
     )
-    .option('-c, --config <name=value>', 'a topic setting; may be repeated', collect, [])
+    .option('-c, --config <name=value>', 'a topic setting; may be repeated', collect)
     .option('--if-not-exists', 'succeed when the topic is there already')
     .action(runCommand(createTopic));
 
@@ -44,7 +47,7 @@ export function registerTopicCommands(program: Command): void {
   );
 }
 
-function collect(value: string, previous: readonly string[]): string[] {
+function collect(value: string, previous: readonly string[] = []): string[] {
   return [...previous, value];
 }
 
@@ -53,36 +56,41 @@ async function createTopic(
   options: CreateOptions,
   command: Command,
 ): Promise<void> {
-  const name = args[0] as string;
+  const topic = args[0] as string;
+  const wanted: NewTopic = {
+    topic,
+    partitions: partitionCount(options.partitions),
+    replicationFactor: wholeNumber(options.replicationFactor, '--replication-factor'),
+    configs: parseConfigs(options.config ?? []),
+  };
+  const call = { timeoutMs: timeoutMsOf(options) };
   await withClient(options, command, async (client) => {
+    const admin = client.admin();
     try {
-      const created = await client.admin().createTopic(
-        {
-          topic: name,
-          partitions: wholeNumber(options.partitions, '--partitions'),
-          replicationFactor: wholeNumber(options.replicationFactor, '--replication-factor'),
-          configs: parseConfigs(options.config),
-        },
-        { timeoutMs: timeoutMsOf(options) },
-      );
-      const row = {
-        topic: created.topic,
-        partitions: created.partitions,
-        replicationFactor: created.replicationFactor,
-        topicId: created.topicId,
-      };
-      print(options, row, Object.keys(row), [row]);
+      const { partitions, replicationFactor, topicId } = await admin.createTopic(wanted, call);
+      const row = { topic, partitions, replicationFactor, topicId };
+      print(options, row, TOPIC_COLUMNS, [row]);
     } catch (error) {
-      if (!(
-        options.ifNotExists &&
-        error instanceof TributaryError &&
-        error.code === 'TOPIC_EXISTS'
-      )) {
-        throw error;
-      }
-      process.stderr.write(`topic ${name} exists already\n`);
+      const exists = error instanceof TributaryError && error.code === 'TOPIC_EXISTS';
+      if (!exists || !options.ifNotExists) throw error;
+      process.stderr.write(`topic ${topic} exists already\n`);
+      const row = topicRow(await admin.describeTopic(topic, { ...call, offsets: false }));
+      print(options, row, TOPIC_COLUMNS, [row]);
     }
   });
+}
+
+/** Zero would mean the brokers' default on the wire, which nobody who types it expects. */
+function partitionCount(text: string): number {
+  const count = wholeNumber(text, '--partitions');
+  if (count > 0) return count;
+  throw new TributaryError('INVALID_PARTITIONS', '--partitions 0: a topic has at least 1');
+}
+
+function topicRow(listing: TopicListing | TopicDescription) {
+  const { topic, partitions, topicId } = listing;
+  const replicationFactor = partitions[0]?.replicas.length ?? 0;
+  return { topic, partitions: partitions.length, replicationFactor, topicId };
 }
 
 async function listTopics(
@@ -92,14 +100,9 @@ async function listTopics(
 ): Promise<void> {
   await withClient(options, command, async (client) => {
     const topics = await client.admin().listTopics({ timeoutMs: timeoutMsOf(options) });
-    const rows = topics.map((topic) => ({
-      topic: topic.topic,
-      partitions: topic.partitions.length,
-      replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
-      topicId: topic.topicId,
-    }));
+    const rows = topics.map(topicRow);
     rows.sort((a, b) => (a.topic < b.topic ? -1 : 1));
-    print(options, rows, ['topic', 'partitions', 'replicationFactor', 'topicId'], rows);
+    print(options, rows, TOPIC_COLUMNS, rows);
   });
 }
 

@@ -8,11 +8,13 @@ import { BrokerProcess, type ClusterBroker } from './broker-process';
 import { describeDeath, describeLogLine } from './cluster-events';
 import type { DevClusterOptions } from './cluster-options';
 import { EmbeddedProcess } from './embedded-process';
-import { PortReservation } from './port-reservation';
+import { canListen, PortReservation } from './port-reservation';
 import { locateZooKeeper, ZooKeeperEnsemble } from './zookeeper';
 
 /** Of the project (a checkout, or the one that installed this package): fetched jars are kept there. */
 export const zooKeeperCache = join(__dirname, '../../../../.cache/zookeeper');
+
+const HIGHEST_PORT = 65_535;
 
 export interface ClusterPorts {
   readonly grpc: readonly number[];
@@ -28,10 +30,13 @@ export interface ClusterParts {
   readonly zookeeper: string | undefined;
 }
 
+/** Throws ADDRESS_IN_USE: whoever holds the port might otherwise be taken for the broker that could not start. */
 export async function choosePorts(
   options: DevClusterOptions,
   brokers: number,
 ): Promise<ClusterPorts> {
+  await requireFree('gRPC', options.port, brokers, '--port');
+  await requireFree('HTTP', options.httpPort, brokers, '--http-port');
   const nodes = options.zookeeperNodes ?? 1;
   const reservation = await PortReservation.take(brokers * 2 + nodes);
   const from = (first: number | undefined, free: readonly number[]): readonly number[] =>
@@ -42,6 +47,24 @@ export async function choosePorts(
     zookeeper: from(options.zookeeperPort, reservation.ports.slice(brokers * 2)),
     reservation,
   };
+}
+
+async function requireFree(
+  what: string,
+  first: number | undefined,
+  count: number,
+  flag: string,
+): Promise<void> {
+  if (!first) return;
+  if (first + count - 1 > HIGHEST_PORT) {
+    throw new TributaryError('INVALID_ARGUMENT', `there are no ${count} ports from ${first} on`);
+  }
+  for (let port = first; port < first + count; port += 1) {
+    if (await canListen(port)) continue;
+    throw new TributaryError('ADDRESS_IN_USE', `${what} port ${port} on 127.0.0.1 is in use`, {
+      hint: `Stop the process that holds the port (another cluster?), or choose others with ${flag}.`,
+    });
+  }
 }
 
 export function embeddedCluster(

@@ -17,7 +17,9 @@ export function exitCodeOf(thrown: unknown): number {
 export function renderFailure(thrown: unknown, style: FailureStyle): string {
   const error = TributaryError.from(thrown);
   if (style.json) return `${JSON.stringify({ error: error.toJSON() })}\n`;
-  const outcome = error.outcome ? ` (${error.outcome})` : '';
+  // That a failure wrote nothing is what everybody expects of it.
+  const unexpected = error.outcome !== undefined && error.outcome !== 'not written';
+  const outcome = unexpected ? ` (${error.outcome})` : '';
   const lines = [`error: ${error.message}${outcome}`, `hint: ${error.hint}`, `code=${error.code}`];
   if (style.debug) lines.push(...causes(error));
   return `${lines.join('\n')}\n`;

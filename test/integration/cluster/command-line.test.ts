@@ -1,0 +1,83 @@
+/** `trib` in the company of other programs: pipes that close early, scripts that read JSON, members that are killed. */
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startTestCluster, type TestCluster } from '@tributary/testing';
+import { startTrib, trib } from './trib';
+
+let cluster: TestCluster;
+let brokers: string[];
+
+beforeAll(async () => {
+  cluster = await startTestCluster({ brokers: 1 });
+  brokers = ['--brokers', cluster.brokers.join(',')];
+  await topicOf('lines', 10);
+}, 60_000);
+
+afterAll(() => cluster?.close());
+
+async function run(line: string, input = '') {
+  const { code, stdout, stderr } = await trib([...line.split(' '), ...brokers], Buffer.from(input));
+  return { code, stdout: stdout.toString(), stderr };
+}
+
+async function topicOf(name: string, lines: number): Promise<void> {
+  await cluster.client().admin().createTopic({ topic: name, partitions: 1 });
+  const input = Array.from({ length: lines }, (_, i) => `line ${i}\n`).join('');
+  expect(await run(`produce ${name}`, input)).toMatchObject({ code: 0 });
+}
+
+test.each(['consume lines --exit-at-end', 'topic describe lines', 'topic describe lines -o json'])(
+  'a reader of `%s` that has enough may close the pipe',
+  async (line) => {
+    const cut = startTrib([...line.split(' '), ...brokers]);
+    cut.child.stdout.destroy();
+    expect(await cut.finished).toMatchObject({ code: 0, stderr: '' });
+  },
+);
+
+test('what a member has printed is committed before it is killed', async () => {
+  await topicOf('shared', 10);
+  const member = startTrib(['consume', 'shared', '--group', 'readers', ...brokers]);
+  while (member.output.toString().split('\n').length <= 10) await once(member.child.stdout, 'data');
+  const admin = cluster.client().admin();
+  for (;;) {
+    const { partitions } = await admin.describeGroup('readers');
+    if (partitions[0]?.committedOffset === 10n) break;
+    await pause(100);
+  }
+  member.child.kill('SIGKILL');
+  await member.finished;
+});
+
+test('creating a topic that may exist answers with the topic, also as JSON', async () => {
+  const create = 'topic create twice --partitions 2 -o json';
+  const first = await run(create);
+  const second = await run(`${create} --if-not-exists`);
+  expect(JSON.parse(first.stdout)).toMatchObject({ topic: 'twice', partitions: 2 });
+  expect(second).toMatchObject({ code: 0, stdout: first.stdout });
+  expect((await run(create)).code).toBe(4);
+});
+
+test('a topic needs a partition', async () => {
+  const { code, stderr } = await run('topic create none --partitions 0');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('code=INVALID_PARTITIONS')]);
+});
+
+test('a failure after some records says how many were written', async () => {
+  await topicOf('keyed', 1);
+  const { code, stderr } = await run('produce keyed -k :', 'a:1\nb:2\nno key\n');
+  expect([code, stderr]).toEqual([
+    2,
+    'error: line 3 has no key separator; 2 records written before\n' +
+      'hint: Correct the argument that the message names.\ncode=INVALID_ARGUMENT\n',
+  ]);
+});
+
+test('a topic that does not exist is told also when there is nothing to write', async () => {
+  expect((await run('produce nowhere --timeout 3000')).code).toBe(3);
+});
+
+test('a group that does not exist is not found', async () => {
+  const { code, stderr } = await run('group describe nobody');
+  expect([code, stderr]).toEqual([3, expect.stringContaining('group nobody does not exist')]);
+});
