@@ -1,4 +1,5 @@
 /** The public SDK. */
+export { TributaryError, type ErrorCode, type Logger, type Outcome } from '@tributary/common';
 export type { CallOptions, CloseOptions } from './call-options';
 export { createClient, type Client } from './client';
 export type { ClientOptions } from './client-config';

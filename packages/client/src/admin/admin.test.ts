@@ -133,6 +133,18 @@ describe('topics', () => {
 });
 
 describe('the cluster', () => {
+  test('an empty place in ZooKeeper is no cluster without topics', async () => {
+    const clock = new SimulatedClock();
+    const random = seededRandom(3);
+    const coordinator = new EmbeddedEnsemble({ clock, random }).connect();
+    const transport = await new ScriptedCluster(clock).start();
+    const admin = createClient({ coordinator, transport, clock, random }).admin();
+    await expect(clock.settleWithin(admin.listTopics(), 20_000)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      hint: expect.stringContaining('chroot'),
+    });
+  });
+
   test('is described by any broker that lives', async () => {
     const { client, cluster, done } = await throughBrokers();
     cluster.crash(1);

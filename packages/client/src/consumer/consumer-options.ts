@@ -3,6 +3,7 @@
  * unit here.
  */
 import { TributaryError, validateTopicName, type TopicPartition } from '@tributary/common';
+import { Problems } from '../config-problems';
 import { bytes, type Serde } from '../serde';
 
 export type StartPosition = 'earliest' | 'latest';
@@ -72,8 +73,30 @@ export interface ConsumerSettings<K, V> {
 export const MAX_SUBSCRIPTIONS = 10_000;
 const GROUP_NAME_MAX_LENGTH = 249;
 
-/** Throws INVALID_ARGUMENT, INVALID_TOPIC. */
+const KNOWN = new Set<string>([
+  'group',
+  'topics',
+  'assign',
+  'from',
+  'onOutOfRange',
+  'key',
+  'value',
+  'maxBytes',
+  'maxPartitionBytes',
+  'maxWaitMs',
+  'minBytes',
+  'maxBufferedBytes',
+  'autoCommit',
+  'sessionTimeoutMs',
+  'rebalanceTimeoutMs',
+  'assignor',
+] satisfies (keyof ConsumerOptions)[]);
+
+/** Throws INVALID_CONFIG for a setting that does not exist; INVALID_ARGUMENT, INVALID_TOPIC. */
 export function consumerSettings<K, V>(options: ConsumerOptions<K, V>): ConsumerSettings<K, V> {
+  const problems = new Problems();
+  problems.unknownSettings(options, KNOWN);
+  problems.throwIfAny('the consumer');
   const { group, topics, assign } = options;
   if ((topics === undefined) === (assign === undefined)) {
     throw invalid('give a consumer either topics or assign');
@@ -82,6 +105,9 @@ export function consumerSettings<K, V>(options: ConsumerOptions<K, V>): Consumer
     throw invalid('assign and group exclude each other: a group shares out its topics itself');
   }
   if (group !== undefined) checkGroupName(group);
+  for (const list of [topics, assign] as readonly unknown[]) {
+    if (list !== undefined && !Array.isArray(list)) throw invalid('topics and assign are lists');
+  }
   const wanted = topics ?? assign?.map(({ topic }) => topic) ?? [];
   if (wanted.length === 0 || wanted.length > MAX_SUBSCRIPTIONS) {
     throw invalid(

@@ -457,6 +457,13 @@ describe('ending', () => {
     await expect(next).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 
+  test('settings that do not exist, and a topic in place of a list, are refused', () => {
+    const misspelt = { fromm: 'latest' } as Partial<ConsumerOptions<Uint8Array, string>>;
+    expect(() => reader(misspelt)).toThrow('fromm is not a setting');
+    const text = 'logs' as unknown as string[];
+    expect(() => client.consumer({ topics: text })).toThrow('topics and assign are lists');
+  });
+
   test('one loop at a time', async () => {
     cluster.createTopic('logs', 1);
     const consumer = reader();

@@ -72,6 +72,13 @@ export class CoordinatorSource implements MetadataSource {
       nouns.clusterId(),
       topics ?? nouns.topics.names(),
     ]);
+    // Asked for everything, nothing would look like a cluster without topics.
+    if (topics === undefined && clusterId === '' && registered.length === 0) {
+      throw new TributaryError('UNAVAILABLE', 'there is no cluster in ZooKeeper at this place', {
+        hint: 'Check that the chroot in the connect string is right, and start a broker.',
+        outcome: 'not written',
+      });
+    }
     const brokers = registered.map((broker) => this.nodeOf(broker));
     const byId = new Map(brokers.map((broker) => [broker.brokerId, broker]));
     const views: TopicView[] = [];

@@ -38,6 +38,13 @@ describe('serdes', () => {
     expect(serializeField(string(), undefined, context)).toBeNull();
   });
 
+  test('what is not bytes needs a serde, and the error names one', () => {
+    const text = 'u1' as unknown as Uint8Array;
+    expect(() => serializeField(bytes(), text, { topic: 't', field: 'key' })).toThrow(
+      'string is not bytes: pass a Uint8Array, or make the producer with { key: string() }',
+    );
+  });
+
   test('a serde that throws: INVALID_ARGUMENT, not written, its error as cause', () => {
     const cause = new RangeError('no');
     const failing = {

@@ -39,10 +39,11 @@ export function json<T>(): Serde<T> {
 }
 
 const rawBytes: Serde<Uint8Array> = {
-  serialize: (data) => {
+  serialize: (data, { field }) => {
     if (!(data instanceof Uint8Array)) {
+      const serde = typeof data === 'string' ? 'string()' : 'json()';
       throw new TypeError(
-        `${typeof data} is not bytes: pass a Uint8Array, or give the producer a serde`,
+        `${typeof data} is not bytes: pass a Uint8Array, or make the producer with { ${field}: ${serde} }`,
       );
     }
     return data;

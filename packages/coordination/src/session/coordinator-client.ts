@@ -186,7 +186,7 @@ export class CoordinatorClient implements Coordinator {
     if (await this.sessions.connected(timeoutMs)) return;
     throw new TributaryError(
       'COORDINATOR_UNAVAILABLE',
-      `no coordinator answered at ${this.options.factory.target} within ${timeoutMs} ms`,
+      `no coordinator answered at ${this.options.factory.target} within ${Math.round(timeoutMs)} ms`,
     );
   }
 

@@ -86,7 +86,7 @@ class ZooKeeperSessions implements SessionFactory {
   private unreachable(timeoutMs: number): TributaryError {
     return new TributaryError(
       'COORDINATOR_UNAVAILABLE',
-      `no ZooKeeper answered at ${this.target} within ${timeoutMs} ms`,
+      `no ZooKeeper answered at ${this.target} within ${Math.round(timeoutMs)} ms`,
     );
   }
 }

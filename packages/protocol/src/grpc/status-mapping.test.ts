@@ -38,6 +38,14 @@ describe('a status', () => {
     expect(received(status.UNAVAILABLE, 'read ECONNRESET').details).toEqual({ refused: false });
   });
 
+  it('says what the connection said, without the parts that gRPC left empty', () => {
+    const details =
+      'No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ';
+    expect(received(status.UNAVAILABLE, details).message).toBe(
+      '/x.Y/Z to h:1: No connection established. Last error: connect ECONNREFUSED 127.0.0.1:1',
+    );
+  });
+
   it('names the setting behind a host that does not resolve', () => {
     const error = received(
       status.UNAVAILABLE,

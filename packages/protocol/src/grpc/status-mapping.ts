@@ -32,8 +32,15 @@ export function fromStatus(status: StatusObject, what: string): TributaryError {
   return withoutTrailer(status, what);
 }
 
+/** gRPC's own words, without the parts that it left empty. */
+function plain(details: string): string {
+  return details
+    .replace(/\. Resolution note: $/, '')
+    .replace('Last error: Error: ', 'Last error: ');
+}
+
 function withoutTrailer({ code, details }: StatusObject, what: string): TributaryError {
-  const message = `${what}: ${details}`;
+  const message = `${what}: ${plain(details)}`;
   if (code === grpcStatus.DEADLINE_EXCEEDED) return new TributaryError('TIMEOUT', message);
   if (code === grpcStatus.UNIMPLEMENTED) {
     return new TributaryError('UNSUPPORTED_VERSION', `${what}: the peer does not know this method`);
