@@ -24,6 +24,8 @@ export interface TestClusterOptions {
   readonly logger?: Logger;
   /** How long `startTestCluster` and `start` wait until the brokers are ready. Default 10 000. */
   readonly readyTimeoutMs?: number;
+  /** How long after the death of the controller another broker takes over. Default 10 000. */
+  readonly sessionTimeoutMs?: number;
 }
 
 export interface TestCluster {
@@ -60,6 +62,9 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     loggerOf: () => logger,
     transportOf: () => new GrpcTransport({ logger }),
     disk: new NodeDisk(),
+    ...(options.sessionTimeoutMs === undefined
+      ? {}
+      : { sessionTimeoutMs: options.sessionTimeoutMs }),
   });
   try {
     await whenReady(embedded, readyTimeoutMs);

@@ -33,3 +33,23 @@ test('a cluster of no brokers is refused', async () => {
     code: 'INVALID_ARGUMENT',
   });
 });
+
+test('with a short session another broker takes over from a controller that died', async () => {
+  const short = await startTestCluster({ brokers: 3, sessionTimeoutMs: 2_000 });
+  try {
+    const client = short.client();
+    const admin = client.admin();
+    await admin.createTopic({ topic: 'orders', partitions: 3, replicationFactor: 3 });
+    const { controllerId } = await admin.describeCluster();
+    await short.kill(controllerId!);
+    // One of the partitions was led by it: only the next controller elects another leader. The client's own patience
+    // is less than the standard session.
+    const producer = client.producer({ deliveryTimeoutMs: 8_000 });
+    const sent = [0, 1, 2].map((partition) =>
+      producer.send('orders', { partition, value: Buffer.from('x') }),
+    );
+    await expect(Promise.all(sent)).resolves.toHaveLength(3);
+  } finally {
+    await short.close();
+  }
+}, 60_000);

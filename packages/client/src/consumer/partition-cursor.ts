@@ -199,7 +199,9 @@ export class PartitionCursor {
 
   error(code: ErrorCode, message: string, offset: number, cause?: unknown): TributaryError {
     const { topic, partition } = this.partition;
-    return new TributaryError(code, `${topic}-${partition} at offset ${offset}: ${message}`, {
+    const name = `${topic}-${partition}`;
+    const what = message.replace(`${name}: `, ''); // a broker's message begins with it, too
+    return new TributaryError(code, `${name} at offset ${offset}: ${what}`, {
       details: { topic, partition, offset },
       cause,
     });
