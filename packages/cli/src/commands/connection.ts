@@ -14,6 +14,8 @@ export interface ConnectionOptions {
   readonly brokers?: string;
   readonly listener?: string;
   readonly timeout: string;
+  /** Of `consume`: with --zookeeper a member lives as long as the session of its client. */
+  readonly sessionTimeout?: string;
   readonly output?: string;
   readonly debug?: boolean;
 }
@@ -53,14 +55,13 @@ export function outputFormat(options: ConnectionOptions): OutputFormat {
 }
 
 export function timeoutMsOf(options: ConnectionOptions): number {
-  const timeoutMs = Number(options.timeout);
-  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1) {
-    throw new TributaryError(
-      'INVALID_ARGUMENT',
-      `--timeout ${options.timeout} is not a count of milliseconds`,
-    );
-  }
-  return timeoutMs;
+  return milliseconds(options.timeout, '--timeout');
+}
+
+export function milliseconds(text: string, flag: string): number {
+  const count = Number(text);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new TributaryError('INVALID_ARGUMENT', `${flag} ${text} is not a count of milliseconds`);
 }
 
 /** Runs `work` with a client and closes it whatever happens. A flag beats the other's environment variable. */
@@ -74,6 +75,9 @@ export async function withClient<T>(
     ...(options.listener ? { listener: options.listener } : {}),
     clientId: 'trib',
     requestTimeoutMs: timeoutMsOf(options),
+    ...(options.sessionTimeout === undefined
+      ? {}
+      : { sessionTimeoutMs: milliseconds(options.sessionTimeout, '--session-timeout') }),
   });
   try {
     return await work(client);

@@ -7,7 +7,13 @@ import type { Client, Consumer, ConsumerRecord } from '@tributary/client';
 import { Option, type Command } from 'commander';
 import { renderJsonLine } from '../output/render';
 import { dataOutput } from '../output/standard-output';
-import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
+import {
+  milliseconds,
+  timeoutMsOf,
+  withClient,
+  withConnection,
+  type ConnectionOptions,
+} from './connection';
 import { EndWatch } from './end-watch';
 import { runCommand } from './run-command';
 import { wholeNumber } from './topic';
@@ -93,7 +99,7 @@ async function makeConsumer(
       topics: [topic],
       from,
       autoCommit: { intervalMs: COMMIT_EVERY_MS },
-      sessionTimeoutMs: wholeNumber(options.sessionTimeout, '--session-timeout'),
+      sessionTimeoutMs: milliseconds(options.sessionTimeout, '--session-timeout'),
     });
   }
   const described = await client.admin().describeTopic(topic, { timeoutMs: timeoutMsOf(options) });
