@@ -1,4 +1,4 @@
-import { seededRandom, silentLogger, TributaryError } from '@tributary/common';
+import { seededRandom, silentLogger, TributaryError, type Clock } from '@tributary/common';
 import type { GroupMembership, GroupStore } from '@tributary/coordination';
 import {
   clientHello,
@@ -165,6 +165,15 @@ describe("a broker's side of a membership", () => {
     await rig.clock.advance(200);
     expect(rig.store.members[0]?.left).toBe(1);
     expect(stream.error).toMatchObject({ code: 'UNKNOWN_MEMBER' });
+  });
+
+  test('a lease keeps no process alive', async () => {
+    const rig = await new Rig().listen();
+    const clock: Clock = rig.clock;
+    const timers = jest.spyOn(clock, 'setTimer');
+    await rig.join();
+    const leases = timers.mock.calls.filter(([delayMs]) => delayMs === 4_000);
+    expect(leases.map(([, , options]) => options)).toEqual([{ unref: true }]);
   });
 
   test('a broken stream leaves the lease; the same member comes back within it, nobody else', async () => {

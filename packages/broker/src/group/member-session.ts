@@ -125,13 +125,15 @@ export class MemberSession {
     stream?.end();
   }
 
+  /** A member that is gone keeps no process alive whose broker has stopped. */
   private watchLease(delayMs: number): void {
     const { clock, leaseMs } = this.options;
-    this.leaseTimer = clock.setTimer(delayMs, () => {
+    const check = (): void => {
       const left = this.heardAt + leaseMs - clock.now();
       if (left > 0) this.watchLease(left);
       else this.finish(`nothing was heard of it for ${leaseMs} ms`);
-    });
+    };
+    this.leaseTimer = clock.setTimer(delayMs, check, { unref: true });
   }
 
   private finish(reason: string): void {
