@@ -19,6 +19,9 @@ import { supportedCodecs, unsupportedCodec } from './codec/codecs';
 import { MAX_TIMESTAMP } from './record';
 import { RecordReader } from './record-reader';
 
+/** How far ahead of the clock a timestamp may be: producers refuse it at once, brokers in any case. */
+export const MAX_FUTURE_MS = 60 * 60 * 1000;
+
 export interface BatchLimits {
   /** As stored, header included. */
   readonly maxBatchBytes: number;

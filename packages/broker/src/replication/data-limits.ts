@@ -2,6 +2,8 @@
  * The numbers of the data plane, each with its unit. Server configuration overrides single ones; tests and
  * the simulation mostly use the defaults.
  */
+import { MAX_FUTURE_MS } from '@tributary/record';
+
 export interface DataLimits {
   /** A follower that was not caught up for so long leaves the ISR. */
   readonly replicaLagTimeMaxMs: number;
@@ -70,7 +72,7 @@ export const defaultDataLimits: DataLimits = {
   maxInFlightBytes: 256 * 1024 * 1024,
   maxWaiters: 100_000,
   maxRecordsPerBatch: 1_000_000,
-  maxFutureMs: 60 * 60 * 1000,
+  maxFutureMs: MAX_FUTURE_MS,
   maxStructuredBytes: 1024 * 1024,
   maxPartitionsPerRequest: 10_000,
   maxProduceTimeoutMs: 120_000,

@@ -5,6 +5,7 @@
 import { TributaryError } from '@tributary/common';
 import {
   BATCH_HEADER_BYTES,
+  MAX_FUTURE_MS,
   MAX_TIMESTAMP,
   recordSizeBound,
   type RecordHeader,
@@ -16,9 +17,6 @@ import { MAX_REQUEST_BYTES, type ProducerConfig } from './producer-options';
 
 /** No topic can be set to take more. */
 export const MAX_RECORD_BYTES = 64 * 1024 * 1024;
-
-/** How far ahead of the clock a record's timestamp may be; brokers are set to the same. */
-export const MAX_FUTURE_MS = 60 * 60 * 1000;
 
 export type HeaderValue = Uint8Array | string | null;
 /** In order, duplicates allowed; or a plain object. Texts are encoded in UTF-8. */
