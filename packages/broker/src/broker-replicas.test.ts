@@ -1,4 +1,4 @@
-import { seededRandom, silentLogger } from '@tributary/common';
+import { defaultTopicConfig, seededRandom, silentLogger } from '@tributary/common';
 import { EmbeddedEnsemble, type EmbeddedCoordinator } from '@tributary/coordination';
 import { LogDirectory } from '@tributary/log';
 import { methods, type Connection } from '@tributary/protocol';
@@ -132,7 +132,11 @@ class World {
       brokerId,
       clock,
       logger: silentLogger,
-      configFor: () => ({ segmentBytes: 1_000_000, maxMessageBytes: 100_000 }),
+      configFor: () => ({
+        ...defaultTopicConfig,
+        segmentBytes: 1_000_000,
+        maxMessageBytes: 100_000,
+      }),
     });
     const coordinator = this.ensemble.connect({ sessionTimeoutMs: 6_000 });
     const address = { host: `host-${brokerId}`, port: 9292 };

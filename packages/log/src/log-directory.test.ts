@@ -1,12 +1,12 @@
 /** A broker's log directory: whose it is, what lies in it, and what it remembers over restarts. */
-import { seededRandom, silentLogger, type Logger } from '@tributary/common';
+import { defaultTopicConfig, seededRandom, silentLogger, type Logger } from '@tributary/common';
 import { describeRecords, makeBatch, SimulatedClock, SimulatedDisk } from '@tributary/testkit';
 import { LogDirectory } from './log-directory';
 import type { LogDirectoryOptions } from './log-directory-options';
 import type { PartitionLog } from './partition-log';
 
 const directory = '/var/lib/tributary';
-const config = { segmentBytes: 1024, maxMessageBytes: 10_000 };
+const config = { ...defaultTopicConfig, segmentBytes: 1024, maxMessageBytes: 10_000 };
 const ORDERS = 'ordersAAAAAAAAAAAAAAAA';
 const ORDERS_AGAIN = 'ordersBBBBBBBBBBBBBBBB';
 const clean = { clean: true, brokerEpoch: 42 };

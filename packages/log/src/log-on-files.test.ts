@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger, systemClock } from '@tributary/common';
+import { defaultTopicConfig, silentLogger, systemClock } from '@tributary/common';
 import { makeBatch, readWholeLog } from '@tributary/testkit';
 import { NodeDisk } from './disk/node-disk';
 import { writePrivateFile } from './durable-text-file';
@@ -13,7 +13,7 @@ const TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAA';
 const root = fs.mkdtempSync(join(tmpdir(), 'tributary-log-'));
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }));
 
-const config = { segmentBytes: 64 * 1024, maxMessageBytes: 100_000 };
+const config = { ...defaultTopicConfig, segmentBytes: 64 * 1024, maxMessageBytes: 100_000 };
 const open = (directory: string): Promise<LogDirectory> =>
   LogDirectory.open({
     disk: new NodeDisk(),

@@ -1,4 +1,5 @@
 /** One log in use: append, read, roll, time lookup, limits, failing disks. */
+import { defaultTopicConfig } from '@tributary/common';
 import { readBatchHeader, splitBatches } from '@tributary/record';
 import {
   describeRecords as records,
@@ -39,7 +40,9 @@ test('what is appended is read, stamped with offset and epoch', async () => {
 });
 
 test('a read begins with the batch that contains the offset, and ends at maxBytes or below', async () => {
-  const log = await open({ config: { segmentBytes: 2 ** 20, maxMessageBytes: 10_000 } });
+  const log = await open({
+    config: { ...defaultTopicConfig, segmentBytes: 2 ** 20, maxMessageBytes: 10_000 },
+  });
   append(log, 'a', 'b', 'c');
   append(log, 'd', 'e');
   append(log, 'f');
@@ -58,7 +61,9 @@ test('a read begins with the batch that contains the offset, and ends at maxByte
 });
 
 test('every offset can be read, by one batch larger than all the rest too, both ways', async () => {
-  const log = await open({ config: { segmentBytes: 100_000, maxMessageBytes: 50_000 } });
+  const log = await open({
+    config: { ...defaultTopicConfig, segmentBytes: 100_000, maxMessageBytes: 50_000 },
+  });
   for (let i = 0; i < 300; i += 1) append(log, `${i}`.repeat(1 + (i % 40)));
   append(log, 'x'.repeat(40_000));
   for (let i = 301; i < 400; i += 1) append(log, `${i}`);
@@ -263,7 +268,9 @@ test('a closed log refuses everything; closing twice is harmless', async () => {
 });
 
 test('indexes of sealed segments are unloaded, come back when read, and are rebuilt when damaged', async () => {
-  const log = await open({ config: { segmentBytes: 20_000, maxMessageBytes: 10_000 } });
+  const log = await open({
+    config: { ...defaultTopicConfig, segmentBytes: 20_000, maxMessageBytes: 10_000 },
+  });
   for (let i = 0; i < 400; i += 1) append(log, `${i}`.padEnd(500));
   await log.flush();
   expect(logFiles().length).toBeGreaterThan(8);

@@ -7,6 +7,8 @@
  * log is failed: every later call throws STORAGE_ERROR (KAFKA-10778), except after DISK_FULL, which
  * leaves it as it was before the call.
  */
+import type { TopicConfig } from '@tributary/common';
+
 export interface PartitionLog {
   readonly topic: string;
   readonly topicId: string;
@@ -19,11 +21,15 @@ export interface PartitionLog {
   /** Epoch of the last batch; -1: empty. */
   readonly lastBatchEpoch: number;
   readonly sizeBytes: number;
+  /** Everything below it is on the device. With `flush=sync` only that counts for the high watermark and for acks. */
+  readonly durableEndOffset: number;
   /** Set after an I/O error. */
   readonly failure: Error | undefined;
 
   /** Settings may change while it is open. */
   configure(config: LogConfig): void;
+  /** What is committed, told at each move: nothing at or above it is deleted or compacted. */
+  noteHighWatermark(offset: number): void;
 
   /**
    * Assigns offsets and epoch in place, checks the producer's sequence, appends.
@@ -60,6 +66,12 @@ export interface PartitionLog {
   /** Drops everything and starts at `offset`. */
   restartAt(offset: number): void;
 
+  /**
+   * Raises the log start: what is below is not read any more, segments wholly below go in the background. Not above
+   * the noted high watermark: OFFSET_OUT_OF_RANGE. At or below the log start: nothing happens.
+   */
+  deleteRecordsBefore(offset: number): void;
+
   /** First record whose timestamp is at or after this, below `below`. */
   offsetForTimestamp(timestamp: number, below: number): TimestampedOffset | undefined;
   maxTimestamp(below: number): TimestampedOffset | undefined;
@@ -70,10 +82,8 @@ export interface PartitionLog {
   close(): Promise<void>;
 }
 
-export interface LogConfig {
-  readonly segmentBytes: number;
-  readonly maxMessageBytes: number;
-}
+/** The settings of its topic that a log obeys. */
+export type LogConfig = Omit<TopicConfig, 'minInsyncReplicas'>;
 
 export interface LeaderAppendOptions {
   readonly leaderEpoch: number;

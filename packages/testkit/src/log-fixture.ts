@@ -1,5 +1,5 @@
 /** One log on a given disk, with everything that a test does not care about filled in. */
-import { silentLogger } from '@tributary/common';
+import { defaultTopicConfig, silentLogger } from '@tributary/common';
 import { Log, type Disk, type LogOptions } from '@tributary/log';
 import { decodeBatch, splitBatches } from '@tributary/record';
 import { SimulatedClock } from './simulation/simulated-clock';
@@ -17,7 +17,7 @@ export function openTestLog(
     topic: 'orders',
     topicId: TEST_TOPIC_ID,
     partition: 0,
-    config: { segmentBytes: 1024, maxMessageBytes: 10_000 },
+    config: { ...defaultTopicConfig, segmentBytes: 1024, maxMessageBytes: 10_000 },
     clock: new SimulatedClock(),
     logger: silentLogger,
     recover: false,

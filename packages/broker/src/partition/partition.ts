@@ -82,6 +82,7 @@ export class Partition {
     this.partition = log.partition;
     this.name = partitionName(log.topic, log.partition);
     this.current = newReplica(log.logEndOffset, Math.max(highWatermark, log.logStartOffset));
+    log.noteHighWatermark(this.current.highWatermark);
     this.purgatory = new CommitPurgatory(context.clock, context.budget);
     this.hotTail = new HotTail(log.logEndOffset);
   }
@@ -99,11 +100,8 @@ export class Partition {
   }
 
   configure(config: TopicConfig): void {
-    const { segmentBytes, maxMessageBytes, minInsyncReplicas } = this.topicConfig;
-    const same =
-      config.segmentBytes === segmentBytes &&
-      config.maxMessageBytes === maxMessageBytes &&
-      config.minInsyncReplicas === minInsyncReplicas;
+    const names = Object.keys(config) as (keyof TopicConfig)[];
+    const same = names.every((name) => config[name] === this.topicConfig[name]);
     if (same) return;
     this.topicConfig = config;
     this.log.configure(config);
@@ -113,8 +111,10 @@ export class Partition {
     if (event.kind === 'resign' || event.kind === 'follow' || event.kind === 'fail') {
       this.roleChanges += 1;
     }
+    const { highWatermark } = this.current;
     const { state, effects } = step(this.current, event, this.context.clock.now());
     this.current = state;
+    if (state.highWatermark !== highWatermark) this.log.noteHighWatermark(state.highWatermark);
     for (const effect of effects) this.execute(effect);
   }
 

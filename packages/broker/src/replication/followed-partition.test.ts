@@ -1,4 +1,4 @@
-import { seededRandom, silentLogger, type Logger } from '@tributary/common';
+import { defaultTopicConfig, seededRandom, silentLogger, type Logger } from '@tributary/common';
 import type { FollowUpInput, Push } from '@tributary/protocol';
 import { assignOffsetAndEpoch } from '@tributary/record';
 import { MemoryLog, SimulatedClock } from '@tributary/testkit';
@@ -9,7 +9,7 @@ import { defaultDataLimits } from './data-limits';
 import { FollowedPartition } from './followed-partition';
 
 const EPOCH = 3;
-const config = { minInsyncReplicas: 1, segmentBytes: 1e9, maxMessageBytes: 1e6 };
+const config = { ...defaultTopicConfig, segmentBytes: 1e9, maxMessageBytes: 1e6 };
 
 /** A follower of epoch 3 that has attached; what it sends is recorded. */
 function followed(

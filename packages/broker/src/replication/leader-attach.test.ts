@@ -1,4 +1,4 @@
-import { silentLogger, type TributaryError } from '@tributary/common';
+import { defaultTopicConfig, silentLogger, type TributaryError } from '@tributary/common';
 import { MemoryLog, SimulatedClock } from '@tributary/testkit';
 import { WaiterBudget } from '../partition/commit-purgatory';
 import { Partition } from '../partition/partition';
@@ -19,7 +19,7 @@ async function attached(
   const log = new MemoryLog('t', 'id', 0);
   const partition = new Partition(
     log,
-    { minInsyncReplicas: 1, segmentBytes: 1e9, maxMessageBytes: 1e6 },
+    { ...defaultTopicConfig, segmentBytes: 1e9, maxMessageBytes: 1e6 },
     0,
     {
       brokerId: 1,

@@ -1,4 +1,4 @@
-import { seededRandom, silentLogger } from '@tributary/common';
+import { defaultTopicConfig, seededRandom, silentLogger } from '@tributary/common';
 import { LogDirectory } from '@tributary/log';
 import { decodeBatch, splitBatches } from '@tributary/record';
 import { SimulatedClock, SimulatedDisk, SimulatedNetwork } from '@tributary/testkit';
@@ -29,7 +29,7 @@ async function world(): Promise<{
       clusterId: 'cluster',
       clock,
       logger: silentLogger,
-      configFor: () => ({ segmentBytes: 4_096, maxMessageBytes: 1_048_588 }),
+      configFor: () => ({ ...defaultTopicConfig, segmentBytes: 4_096, maxMessageBytes: 1_048_588 }),
     });
     stores.set(id, await clock.settleWithin(opened, 10_000));
   };

@@ -65,7 +65,18 @@ export class MemoryLog implements PartitionLog {
     return Buffer.concat(this.batches.map(({ bytes }) => bytes));
   }
 
+  get durableEndOffset(): number {
+    return this.logEndOffset;
+  }
+
   configure(_config: LogConfig): void {}
+
+  noteHighWatermark(_offset: number): void {}
+
+  deleteRecordsBefore(offset: number): void {
+    this.batches = this.batches.filter(({ lastOffset }) => lastOffset >= offset);
+    this.logStartOffset = Math.max(this.logStartOffset, offset);
+  }
 
   appendAsLeader(batch: Buffer, options: LeaderAppendOptions): LeaderAppend {
     this.check();

@@ -1,0 +1,92 @@
+/**
+ * Appends of both kinds, and the roll that one may need first. Synchronous and all-or-nothing. Called by Log.
+ */
+import { assert, hasCode, TributaryError } from '@tributary/common';
+import { assignOffsetAndEpoch, readBatchHeader, type BatchHeader } from '@tributary/record';
+import { checkReplicated } from './follower-append';
+import { LeaderEpochCache } from './leader-epoch-cache';
+import { rollFor } from './log-roll';
+import type { LogState } from './log-state';
+import { truncateLog } from './log-truncation';
+import type { LeaderAppend, LeaderAppendOptions } from './partition-log';
+
+export function appendAsLeader(
+  log: LogState,
+  batch: Buffer,
+  options: LeaderAppendOptions,
+): LeaderAppend {
+  const header = readBatchHeader(batch);
+  assert(header.sizeInBytes === batch.length, 'exactly one batch is appended');
+  const { leaderEpoch, expectedOffset } = options;
+  const first = header.producerId >= 0 ? log.producers.states.check(header) : undefined;
+  if (first) {
+    return { baseOffset: first.baseOffset, lastOffset: first.lastOffset, duplicate: true };
+  }
+  const baseOffset = log.endOffset;
+  if (expectedOffset !== undefined && expectedOffset !== baseOffset) {
+    throw new TributaryError(
+      'UNEXPECTED_OFFSET',
+      `${log.name}: offset ${expectedOffset} was expected, the next one is ${baseOffset}`,
+      { outcome: 'not written', details: { expectedOffset, logEndOffset: baseOffset } },
+    );
+  }
+  assert(leaderEpoch >= log.epochs.latestEpoch, `${log.name}: leader epoch went back`);
+  assignOffsetAndEpoch(batch, baseOffset, leaderEpoch);
+  const lastOffset = baseOffset + header.lastOffsetDelta;
+  write(log, batch, [{ ...header, baseOffset, lastOffset, leaderEpoch }]);
+  return { baseOffset, lastOffset, duplicate: false };
+}
+
+export function appendAsFollower(log: LogState, batches: Buffer): void {
+  const groups = checkReplicated(batches, {
+    name: log.name,
+    logEndOffset: log.endOffset,
+    lastBatchEpoch: log.lastBatchEpoch,
+    segmentBytes: log.config.segmentBytes,
+    activeBytes: log.segments.active.size,
+  });
+  const before = log.endOffset;
+  const firstEpoch = groups[0]?.headers[0]?.leaderEpoch ?? log.epochs.latestEpoch;
+  if (firstEpoch < log.epochs.latestEpoch) forgetEmptyEpoch(log);
+  const epochs = log.epochs.entries;
+  for (const group of groups) {
+    try {
+      write(log, group.bytes, group.headers);
+    } catch (error) {
+      // All or nothing: the groups before this one go again, and so do their epochs.
+      if (!log.health.failure && log.endOffset > before) {
+        truncateLog(log, before);
+        log.epochs.replace(epochs);
+      }
+      throw error;
+    }
+  }
+}
+
+function write(log: LogState, batches: Buffer, headers: readonly BatchHeader[]): void {
+  const last = headers.at(-1) as BatchHeader;
+  try {
+    log.health.guard('append', () => {
+      rollFor(log, batches.length, last.lastOffset);
+      log.segments.active.append(batches, headers);
+    });
+  } catch (error) {
+    const outcome = hasCode(error, 'DISK_FULL') ? 'not written' : 'maybe written';
+    throw TributaryError.from(error).withOutcome(outcome);
+  }
+  log.bytes += batches.length;
+  for (const header of headers) {
+    if (header.leaderEpoch > log.epochs.latestEpoch) {
+      log.epochs.assign(header.leaderEpoch, header.baseOffset);
+    }
+    log.producers.states.record(header);
+  }
+}
+
+/** It was led here, and nobody followed: what comes is older, and would seem to be of that epoch. */
+function forgetEmptyEpoch(log: LogState): void {
+  const kept = new LeaderEpochCache(log.epochs.entries);
+  kept.cutFrom(log.endOffset);
+  log.health.guard('append', () => log.epochFile.writeNow(kept.format()));
+  log.epochs.replace(kept.entries);
+}

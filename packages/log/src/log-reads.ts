@@ -1,0 +1,41 @@
+/** Reads of a log, at once or through the thread pool. Called by Log. */
+import { hasCode, TributaryError } from '@tributary/common';
+import { readNow, readWaiting, type ReadRequest } from './log-reader';
+import type { LogState } from './log-state';
+
+/** How often an asynchronous read starts again because the log was changed under it. */
+const READ_ATTEMPTS = 5;
+
+const NOTHING = Buffer.alloc(0);
+
+export function readLog(log: LogState, request: ReadRequest): Buffer {
+  if (!isSomethingThere(log, request)) return NOTHING;
+  return log.health.guard('read', () => readNow(log.segments, request));
+}
+
+export async function readLogAsync(log: LogState, request: ReadRequest): Promise<Buffer> {
+  for (let attempt = 0; attempt < READ_ATTEMPTS; attempt += 1) {
+    log.health.check();
+    if (!isSomethingThere(log, request)) return NOTHING;
+    const { truncations } = log.flusher;
+    const stillValid = (): boolean => truncations === log.flusher.truncations;
+    const batches = await log.health.guardAsync('read', async () => {
+      try {
+        return await readWaiting(log.segments, request, stillValid);
+      } catch (error) {
+        // A segment that a truncation closed is no failure: what is left is read again.
+        if (stillValid() || !hasCode(error, 'CLOSED')) throw error;
+        return undefined;
+      }
+    });
+    if (batches) return batches;
+  }
+  throw new TributaryError('STORAGE_ERROR', `${log.name} is truncated again and again`);
+}
+
+/** Throws OFFSET_OUT_OF_RANGE. */
+function isSomethingThere(log: LogState, { offset, below }: ReadRequest): boolean {
+  const { logStartOffset, logEndOffset } = log.range;
+  if (offset < logStartOffset || offset > logEndOffset) throw log.outOfRange(offset);
+  return offset < Math.min(below, logEndOffset);
+}

@@ -1,0 +1,84 @@
+/**
+ * What one open log consists of. The operations on it stand in files of their own (log-append, log-truncation,
+ * log-reads, ...), each leaving it whole: files, indexes, epochs and producer states describe the same
+ * batches at the end of every call, also of one that failed. Made and owned by Log; nobody else keeps it.
+ */
+import { TributaryError } from '@tributary/common';
+import type { Disk } from './disk';
+import { DurableTextFile } from './durable-text-file';
+import type { LeaderEpochCache } from './leader-epoch-cache';
+import { LogFlusher } from './log-flusher';
+import { LogHealth } from './log-health';
+import { EPOCH_FILE, type LoadedLog } from './log-loader';
+import type { LogOptions } from './log-options';
+import type { LogProducers } from './log-producers';
+import type { LogConfig } from './partition-log';
+import type { SegmentList } from './segment-list';
+
+export class LogState {
+  readonly health: LogHealth;
+  readonly segments: SegmentList;
+  readonly epochs: LeaderEpochCache;
+  readonly epochFile: DurableTextFile;
+  readonly flusher: LogFlusher;
+  readonly producers: LogProducers;
+  config: LogConfig;
+  startOffset: number;
+  /** In all segments. */
+  bytes: number;
+  /** What is committed, as far as we were told: nothing at or above it is deleted or compacted. */
+  highWatermark = 0;
+
+  constructor(
+    readonly disk: Disk,
+    readonly directory: string,
+    readonly options: LogOptions,
+    loaded: LoadedLog,
+  ) {
+    this.health = new LogHealth(options);
+    this.config = options.config;
+    this.segments = loaded.segments;
+    this.epochs = loaded.epochs;
+    this.producers = loaded.producers;
+    this.startOffset = loaded.logStartOffset;
+    this.bytes = loaded.segments.all.reduce((sum, segment) => sum + segment.size, 0);
+    this.epochFile = new DurableTextFile(disk, `${directory}/${EPOCH_FILE}`);
+    this.flusher = new LogFlusher(disk, directory, {
+      segments: this.segments,
+      recoveryPoint: loaded.recoveryPoint,
+      persistEpochs: () => this.epochFile.write(this.epochs.format()),
+      onRecoveryPoint: () => options.onCheckpointDue?.(),
+    });
+  }
+
+  get name(): string {
+    return this.health.name;
+  }
+
+  get endOffset(): number {
+    return this.segments.active.nextOffset;
+  }
+
+  /** Epoch of the last batch; -1: empty. */
+  get lastBatchEpoch(): number {
+    return this.bytes === 0 ? -1 : this.epochs.epochOf(this.endOffset - 1);
+  }
+
+  get range(): { readonly logStartOffset: number; readonly logEndOffset: number } {
+    return { logStartOffset: this.startOffset, logEndOffset: this.endOffset };
+  }
+
+  flushTo(target: number): Promise<void> {
+    return this.health.guardAsync('flush', () => this.flusher.flushTo(target));
+  }
+
+  outOfRange(offset: number, message?: string): TributaryError {
+    const { logStartOffset, logEndOffset } = this.range;
+    return new TributaryError(
+      'OFFSET_OUT_OF_RANGE',
+      message ??
+        `${this.name}: offset ${offset} is not within ${logStartOffset} to ${logEndOffset}`,
+      { details: { offset, logStartOffset, logEndOffset } },
+    );
+  }
+}

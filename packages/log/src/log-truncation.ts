@@ -1,0 +1,49 @@
+/**
+ * Cuts the end off a log, or all of it. Called by Log, and by a replicated append that must be undone.
+ */
+import { Segment } from './segment';
+import type { LogState } from './log-state';
+
+export function truncateLog(log: LogState, offset: number): void {
+  if (offset < log.startOffset) return restartLog(log, offset);
+  log.health.guard('truncate', () => {
+    log.flusher.truncations += 1;
+    if (offset < log.endOffset) cutSegments(log, offset);
+    // Also when nothing was cut: an empty epoch at the very end must go (KAFKA-10706).
+    const end = Math.min(offset, log.endOffset);
+    if (log.epochs.cutFrom(end)) log.epochFile.writeNow(log.epochs.format());
+    log.producers.truncate(log.range);
+    log.flusher.lowerRecoveryPoint(end);
+    log.highWatermark = Math.min(log.highWatermark, end);
+  });
+}
+
+export function restartLog(log: LogState, offset: number): void {
+  log.health.guard('truncate', () => {
+    log.flusher.truncations += 1;
+    log.segments.replaceAll(() => Segment.create(log.disk, log.directory, offset));
+    log.flusher.directoryChanged();
+    log.bytes = 0;
+    log.startOffset = offset;
+    log.highWatermark = offset;
+    log.epochs.replace([]);
+    log.epochFile.writeNow(log.epochs.format());
+    log.producers.clear();
+    log.flusher.lowerRecoveryPoint(offset);
+    log.options.onCheckpointDue?.();
+  });
+}
+
+function cutSegments(log: LogState, offset: number): void {
+  for (const segment of log.segments.removeFrom(offset)) {
+    log.bytes -= segment.size;
+    segment.remove();
+  }
+  const { active } = log.segments;
+  const first = active.findBatch(offset);
+  if (first) {
+    log.bytes -= active.size - first.position;
+    active.truncate(first.position, first.header.baseOffset);
+  }
+  log.flusher.directoryChanged();
+}
