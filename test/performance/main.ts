@@ -1,0 +1,41 @@
+/**
+ * The bench: `npm run --silent bench -- log --json`. Compares the log with a floor that is measured in the same run (the
+ * same file calls on the same sizes and one CRC pass), turn by turn, because a machine is never as quiet as the
+ * differences are small. Prints a table; with --json the last line of standard output is one object.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { errorCodes, TributaryError } from '@tributary/common';
+import { parseArguments } from './arguments';
+import { benchLog } from './log/bench-log';
+import { ScratchDirectory } from './scratch-directory';
+
+// As the broker does it.
+setFlagsFromString('--no-concurrent-array-buffer-sweeping');
+
+async function main(): Promise<void> {
+  const options = parseArguments(process.argv.slice(2));
+  const scratch = new ScratchDirectory(options.directory);
+  process.once('SIGINT', () => stop(scratch, 130));
+  process.once('SIGTERM', () => stop(scratch, 143));
+  try {
+    const { table, summary } = await benchLog(scratch, options, (line) =>
+      process.stderr.write(`${line}\n`),
+    );
+    process.stdout.write(table);
+    if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`);
+  } finally {
+    scratch.remove();
+  }
+}
+
+function stop(scratch: ScratchDirectory, exitCode: number): never {
+  scratch.remove();
+  process.exit(exitCode);
+}
+
+main().catch((thrown: unknown) => {
+  const error = TributaryError.from(thrown);
+  process.stderr.write(`error: ${error.message}\nhint: ${error.hint}\ncode=${error.code}\n`);
+  if (error.code === 'INTERNAL') process.stderr.write(`${error.stack ?? ''}\n`);
+  process.exitCode = errorCodes[error.code].exitCode;
+});
