@@ -34,6 +34,8 @@ export interface Disk {
   lockDirectory(directory: string): DirectoryLock;
   /** Free bytes on the file system of this path, for metrics and health. */
   freeBytes(path: string): number;
+  /** The same as long as the machine has not been started again, when what was not synced is gone. undefined: not known. */
+  bootId(): string | undefined;
 }
 
 export interface OpenOptions {

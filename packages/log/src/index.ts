@@ -5,4 +5,5 @@ export { Log } from './log';
 export { LogDirectory } from './log-directory';
 export type { LogDirectoryOptions } from './log-directory-options';
 export type { LogOptions } from './log-options';
+export * from './log-store';
 export * from './partition-log';

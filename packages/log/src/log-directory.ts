@@ -19,7 +19,8 @@ import {
   PARTITION_METADATA_FILE,
   parsePartitionMetadata,
 } from './partition-metadata';
-import type { LogConfig, LogStore, PartitionLog } from './partition-log';
+import type { DirectoryStatus, LogStore, LostReplica, PreviousStop } from './log-store';
+import type { LogConfig, PartitionLog } from './partition-log';
 
 interface PartitionId {
   readonly topic: string;
@@ -104,6 +105,26 @@ export class LogDirectory implements LogStore {
   confirmCluster(clusterId: string): Promise<void> {
     return this.meta.confirmCluster(clusterId);
   }
+
+  get previousStop(): PreviousStop {
+    const brokerEpoch = this.cleanShutdownEpoch;
+    return brokerEpoch === undefined ? { kind: 'machine' } : { kind: 'clean', brokerEpoch };
+  }
+
+  lost(): LostReplica[] {
+    return [...this.broken].flatMap(([name, error]) => {
+      const parsed = parsePartitionName(name);
+      return parsed ? [{ ...parsed, topicId: undefined, reason: error.message }] : [];
+    });
+  }
+
+  directories(): DirectoryStatus[] {
+    const { directory: path } = this;
+    const freeBytes = this.options.disk.freeBytes(path);
+    return [{ path, failure: undefined, partitions: this.byKey.size, freeBytes }];
+  }
+
+  async noteBrokerEpoch(_brokerEpoch: number): Promise<void> {}
 
   logs(): PartitionLog[] {
     return [...this.byKey.values()];

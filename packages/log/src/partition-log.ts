@@ -107,37 +107,3 @@ export interface TimestampedOffset {
   readonly offset: number;
   readonly timestamp: number;
 }
-
-/**
- * All partitions of one log directory of a broker: lock, meta file, recovery, checkpoints. Implemented by `LogDirectory`.
- */
-export interface LogStore {
-  readonly directory: string;
-  /** Recovered logs, by topic id and partition. */
-  logs(): PartitionLog[];
-  get(topicId: string, partition: number): PartitionLog | undefined;
-  /** Creates the directory `<topic>-<partition>` with its partition.metadata. Throws if a log with another topic id lies there: see `moveAside`. */
-  create(
-    topic: string,
-    topicId: string,
-    partition: number,
-    config: LogConfig,
-  ): Promise<PartitionLog>;
-  /** Renames to `<topic>-<partition>.<topicId>-delete`, then removes. Only on an explicit StopReplica. */
-  delete(topicId: string, partition: number): Promise<void>;
-  /** A replica that the image does not know: renamed to `<topic>-<partition>.<topicId>-stray`, kept, listed, not served. */
-  moveAside(topicId: string, partition: number): Promise<void>;
-  strays(): { readonly topic: string; readonly topicId: string; readonly partition: number }[];
-  /** HW as last checkpointed; 0 when unknown. */
-  checkpointedHighWatermark(topicId: string, partition: number): number;
-  /** `replication-offset-checkpoint`, temp file, sync, rename, directory sync. */
-  checkpointHighWatermarks(
-    entries: readonly {
-      readonly topic: string;
-      readonly partition: number;
-      readonly offset: number;
-    }[],
-  ): Promise<void>;
-  /** Flushes all, writes checkpoints and the clean-shutdown marker (last), releases the lock. */
-  close(options: { readonly clean: boolean; readonly brokerEpoch: number }): Promise<void>;
-}

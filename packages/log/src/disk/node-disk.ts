@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import type { DirectoryLock, Disk, DiskFile, OpenOptions } from '../disk';
 import { diskError, onDisk } from './node-disk-error';
 import { NodeDiskFile } from './node-disk-file';
+import { bootId } from './node-disk-boot';
 import { lockDirectory } from './node-disk-lock';
 
 const OWNER_ONLY = 0o600;
@@ -66,5 +67,9 @@ export class NodeDisk implements Disk {
       const { bavail, bsize } = fs.statfsSync(path);
       return bavail * bsize;
     });
+  }
+
+  bootId(): string | undefined {
+    return bootId();
   }
 }

@@ -1,10 +1,14 @@
 /** A LogStore of MemoryLogs. Survives what a test calls a restart: hand the same store to the next broker. */
 import { partitionKey, partitionName, TributaryError, type ErrorCode } from '@tributary/common';
-import type { LogStore, PartitionLog } from '@tributary/log';
+import type { DirectoryStatus, LogStore, LostReplica, PartitionLog } from '@tributary/log';
 import { MemoryLog } from './memory-log';
 
 export class MemoryLogStore implements LogStore {
-  readonly directory = '/memory';
+  readonly previousStop = { kind: 'first' } as const;
+  readonly cutBelowHighWatermark: string[] = [];
+  /** What a test wants to be lost; `delete` and `moveAside` give it up. */
+  lostReplicas: LostReplica[] = [];
+  brokerEpoch: number | undefined;
   readonly deleted: string[] = [];
   failNextCreate: ErrorCode | undefined;
   checkpoints = 0;
@@ -20,7 +24,20 @@ export class MemoryLogStore implements LogStore {
     return this.byKey.get(partitionKey(topicId, partition));
   }
 
+  lost(): LostReplica[] {
+    return this.lostReplicas;
+  }
+
+  directories(): DirectoryStatus[] {
+    return [
+      { path: '/memory', failure: undefined, partitions: this.byKey.size, freeBytes: 2 ** 40 },
+    ];
+  }
+
   async create(topic: string, topicId: string, partition: number): Promise<PartitionLog> {
+    if (this.isLost(topicId, partition)) {
+      throw new TributaryError('STORAGE_ERROR', `${partitionName(topic, partition)} is lost`);
+    }
     const code = this.failNextCreate;
     this.failNextCreate = undefined;
     if (code) throw new TributaryError(code, 'the disk was told to fail');
@@ -34,12 +51,14 @@ export class MemoryLogStore implements LogStore {
 
   async delete(topicId: string, partition: number): Promise<void> {
     const key = partitionKey(topicId, partition);
+    this.giveUp(topicId, partition);
     this.byKey.delete(key);
     this.deleted.push(key);
   }
 
   async moveAside(topicId: string, partition: number): Promise<void> {
     const key = partitionKey(topicId, partition);
+    this.giveUp(topicId, partition);
     const log = this.byKey.get(key);
     if (!log) return;
     this.byKey.delete(key);
@@ -65,7 +84,21 @@ export class MemoryLogStore implements LogStore {
     }
   }
 
+  async noteBrokerEpoch(brokerEpoch: number): Promise<void> {
+    this.brokerEpoch = brokerEpoch;
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
+  }
+
+  private isLost(topicId: string, partition: number): boolean {
+    return this.lostReplicas.some((one) => one.topicId === topicId && one.partition === partition);
+  }
+
+  private giveUp(topicId: string, partition: number): void {
+    this.lostReplicas = this.lostReplicas.filter(
+      (one) => one.topicId !== topicId || one.partition !== partition,
+    );
   }
 }

@@ -41,6 +41,7 @@ export class SimulatedDisk implements Disk {
   private armed: Armed[] = [];
   private capacityBytes = Infinity;
   private life = 0;
+  private boots = 1;
   /** How often each operation was called: for tests that count syncs. */
   readonly calls: Partial<Record<DiskOperation, number>> = {};
 
@@ -49,7 +50,9 @@ export class SimulatedDisk implements Disk {
     this.life += 1;
     this.locks.clear();
     this.armed = [];
-    if (options.loseUnsynced) this.tree.loseUnsynced(options.random);
+    if (!options.loseUnsynced) return;
+    this.boots += 1;
+    this.tree.loseUnsynced(options.random);
   }
 
   failNext(operation: DiskOperation, failure: InjectedFailure = {}): void {
@@ -95,6 +98,7 @@ export class SimulatedDisk implements Disk {
       },
       lockDirectory: checked((path: string) => this.lockDirectory(path)),
       freeBytes: checked((path: string) => this.freeBytes(path)),
+      bootId: checked(() => this.bootId()),
     };
   }
 
@@ -164,6 +168,10 @@ export class SimulatedDisk implements Disk {
 
   freeBytes(_path: string): number {
     return Math.max(0, Math.min(this.capacityBytes, 2 ** 40) - this.usedBytes);
+  }
+
+  bootId(): string {
+    return `boot-${this.boots}`;
   }
 
   /** For SimulatedFile: counts the call and throws what was armed for it. */

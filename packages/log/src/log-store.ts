@@ -1,0 +1,86 @@
+/**
+ * All partitions of a broker as the broker sees them: recovered, created, deleted, checkpointed. Implemented by
+ * `LogDirectory` (one directory) and `LogDirectories` (several, one of which may fail).
+ *
+ * Invariant: a replica that was here once is never answered by an empty one unless it was given up explicitly
+ * (`delete`, `moveAside`): an empty replica that is still counted as in sync loses what the others committed.
+ */
+import type { LogConfig, PartitionLog } from './partition-log';
+
+export interface LogStore {
+  /** How the process before this one ended. */
+  readonly previousStop: PreviousStop;
+  /** Names of partitions that recovery cut below their checkpointed high watermark. */
+  readonly cutBelowHighWatermark: readonly string[];
+  /** Recovered logs, by topic id and partition. A log of a directory that failed since stays, with its `failure`. */
+  logs(): PartitionLog[];
+  get(topicId: string, partition: number): PartitionLog | undefined;
+  /**
+   * Replicas that should be here and have no log: it cannot be loaded, its directory is offline or gone. `create`
+   * refuses them with STORAGE_ERROR until `moveAside` or `delete` gave them up.
+   */
+  lost(): LostReplica[];
+  directories(): DirectoryStatus[];
+  /**
+   * Creates the directory `<topic>-<partition>` with its partition.metadata. Throws TOPIC_ID_MISMATCH if a log with
+   * another topic id lies there (see `moveAside`), STORAGE_ERROR if this replica is lost.
+   */
+  create(
+    topic: string,
+    topicId: string,
+    partition: number,
+    config: LogConfig,
+  ): Promise<PartitionLog>;
+  /** Renames to `<topic>-<partition>.<topicId>-delete`, then removes. Only on an explicit StopReplica. Also of what is lost. */
+  delete(topicId: string, partition: number): Promise<void>;
+  /**
+   * A replica that the image does not know, or a damaged one that is to be refilled: renamed to
+   * `<topic>-<partition>.<topicId>-stray`, kept, listed, not served. Also of what is lost.
+   */
+  moveAside(topicId: string, partition: number): Promise<void>;
+  strays(): { readonly topic: string; readonly topicId: string; readonly partition: number }[];
+  /** HW as last checkpointed; 0 when unknown. */
+  checkpointedHighWatermark(topicId: string, partition: number): number;
+  /** `replication-offset-checkpoint`, temp file, sync, rename, directory sync. */
+  checkpointHighWatermarks(entries: readonly HighWatermarkEntry[]): Promise<void>;
+  /** Registered: the running marker holds this epoch from now on, durably. Never rejects for a failed directory. */
+  noteBrokerEpoch(brokerEpoch: number): Promise<void>;
+  /** Flushes all, writes checkpoints and the clean-shutdown marker (last), releases the lock. */
+  close(options: { readonly clean: boolean; readonly brokerEpoch: number }): Promise<void>;
+}
+
+/**
+ * clean: in order. process: the process died, the page cache survived it. machine: it may be that the machine went
+ * down, and with it what was not synced. first: nothing ran here before.
+ */
+export type StopKind = 'clean' | 'process' | 'machine' | 'first';
+
+export interface PreviousStop {
+  readonly kind: StopKind;
+  /** Of the last life that had registered. */
+  readonly brokerEpoch?: number;
+}
+
+export interface LostReplica {
+  readonly topic: string;
+  /** undefined: what is left does not tell. */
+  readonly topicId: string | undefined;
+  readonly partition: number;
+  readonly reason: string;
+}
+
+export interface DirectoryStatus {
+  readonly path: string;
+  /** Why it is offline; undefined: it serves. */
+  readonly failure: string | undefined;
+  readonly partitions: number;
+  readonly freeBytes: number;
+}
+
+export interface HighWatermarkEntry {
+  readonly topic: string;
+  /** Tells two topics of one name apart, where one was created again. */
+  readonly topicId?: string;
+  readonly partition: number;
+  readonly offset: number;
+}
