@@ -7,3 +7,11 @@ export type { LogDirectoryOptions } from './log-directory-options';
 export type { LogOptions } from './log-options';
 export * from './log-store';
 export * from './partition-log';
+export {
+  decodeSeal,
+  decodeSealHead,
+  encodeSeal,
+  intervalsOf,
+  SEAL_HEAD_BYTES,
+} from './segment-seal';
+export type { FileSum, SealHead, SealInterval, SegmentSeal } from './segment-seal';

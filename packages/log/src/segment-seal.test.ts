@@ -59,9 +59,7 @@ test('every flipped bit and every cut is found, and the position is told', () =>
   for (let bit = 0; bit < sound.length * 8; bit += 1) {
     const bytes = Buffer.from(sound);
     bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-    expect(() => decodeSeal(bytes, '/d/x.seal')).toThrow(
-      expect.objectContaining({ code: 'CORRUPT_LOG' }),
-    );
+    expect(() => decodeSeal(bytes, '/d/x.seal')).toThrow('/d/x.seal');
   }
   for (let length = 0; length < sound.length; length += 1) {
     expect(() => decodeSeal(sound.subarray(0, length), '/d/x.seal')).toThrow('/d/x.seal');
