@@ -16,6 +16,8 @@ export interface Disk {
    */
   openFile(path: string, options?: OpenOptions): DiskFile;
   exists(path: string): boolean;
+  /** Bytes of a file, without opening it. Throws STORAGE_ERROR when there is none. */
+  fileSize(path: string): number;
   /** Names (not paths) in a directory, sorted; [] when it does not exist. */
   list(directory: string): string[];
   isDirectory(path: string): boolean;

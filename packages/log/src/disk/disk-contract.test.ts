@@ -68,6 +68,8 @@ describe.each(kinds)('%s', (kind, make) => {
     first.append([Buffer.from('kept')]);
     const second = disk.openFile(`${root}/a`, { create: true, ownerOnly: true });
     expect(second.size).toBe(4);
+    expect(disk.fileSize(`${root}/a`)).toBe(4);
+    expect(codeOf(() => disk.fileSize(`${root}/none`))).toBe('STORAGE_ERROR');
     expect(codeOf(() => disk.openFile(`${root}/none/a`, { create: true }))).toBe('STORAGE_ERROR');
     first.close();
     second.close();

@@ -21,6 +21,10 @@ export class NodeDisk implements Disk {
     return fs.existsSync(path);
   }
 
+  fileSize(path: string): number {
+    return onDisk('look at', path, () => fs.statSync(path).size);
+  }
+
   list(directory: string): string[] {
     return onDisk('list', directory, () => {
       if (!fs.existsSync(directory)) return [];

@@ -87,6 +87,7 @@ export class SimulatedDisk implements Disk {
     return {
       openFile: checked((path: string, options?: OpenOptions) => this.openFile(path, options)),
       exists: checked((path: string) => this.exists(path)),
+      fileSize: checked((path: string) => this.fileSize(path)),
       list: checked((path: string) => this.list(path)),
       isDirectory: checked((path: string) => this.isDirectory(path)),
       makeDirectory: checked((path: string) => this.makeDirectory(path)),
@@ -112,6 +113,10 @@ export class SimulatedDisk implements Disk {
 
   exists(path: string): boolean {
     return this.tree.find(path) !== undefined;
+  }
+
+  fileSize(path: string): number {
+    return this.tree.file(path).size;
   }
 
   list(directory: string): string[] {
