@@ -15,13 +15,15 @@ import {
   type ProducerStamp,
 } from './batch-header';
 import type { Codec, CodecName } from './codec/codec';
-import { codecByName } from './codec/codecs';
+import { standardCodecs, type CodecSet } from './codec/codec-set';
 import { writeInt64 } from './int64';
 import { MAX_TIMESTAMP, recordSizeBound, type RecordHeader, type RecordInput } from './record';
 import { varintSize, varlongSize, writeVarint, writeVarlong } from './varint';
 
 export interface BatchBuilderOptions extends Partial<ProducerStamp> {
   readonly codec: CodecName;
+  /** Where the codec comes from. Default: the standard set. */
+  readonly codecs?: CodecSet;
   /** `tryAppend` refuses what would make the uncompressed batch larger. Default: no limit. */
   readonly maxBytes?: number;
   /** First size of the buffer. Default 16 KiB. */
@@ -37,8 +39,10 @@ export class BatchBuilder {
   private built = false;
   private readonly codec: Codec;
 
+  /** Throws UNSUPPORTED_CODEC, also where the package of the codec is missing: not only once records are in. */
   constructor(private readonly options: BatchBuilderOptions) {
-    this.codec = codecByName(options.codec);
+    this.codec = (options.codecs ?? standardCodecs).byName(options.codec);
+    this.codec.load();
     this.bytes = Buffer.allocUnsafeSlow(Math.max(options.initialBytes ?? 16_384, 256));
   }
 

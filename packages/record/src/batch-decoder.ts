@@ -12,16 +12,21 @@ import {
   readBatchHeader,
   type BatchHeader,
 } from './batch-header';
-import { codecById, supportedCodecs, unsupportedCodec } from './codec/codecs';
+import { standardCodecs, type CodecSet } from './codec/codec-set';
 import { RECORD_BYTES_MIN, type DecodedRecord } from './record';
 import { RecordReader } from './record-reader';
 
 /** What one batch may inflate to, unless the caller says otherwise. */
 export const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 
-export interface DecodeOptions {
+export interface InflateOptions {
   /** Default 64 MiB. */
   readonly maxInflatedBytes?: number;
+  /** Default: the standard set. */
+  readonly codecs?: CodecSet;
+}
+
+export interface DecodeOptions extends InflateOptions {
   /** Default true. */
   readonly checkCrc?: boolean;
 }
@@ -31,7 +36,7 @@ export function decodeBatch(batch: Buffer, options: DecodeOptions = {}): Decoded
   checkFrame(batch);
   if (options.checkCrc !== false && !checkCrc(batch)) throw corruptBatch('CRC mismatch');
   const header = readBatchHeader(batch);
-  const payload = inflateRecords(batch, header, options.maxInflatedBytes);
+  const payload = inflateRecords(batch, header, options);
   const reader = new RecordReader(payload);
   const { baseOffset, baseTimestamp, leaderEpoch, lastOffsetDelta, recordsCount } = header;
   const records: DecodedRecord[] = [];
@@ -75,10 +80,9 @@ export function checkFrame(batch: Buffer): void {
 export function inflateRecords(
   batch: Buffer,
   header: BatchHeader,
-  maxInflatedBytes = MAX_INFLATED_BYTES,
+  { maxInflatedBytes = MAX_INFLATED_BYTES, codecs = standardCodecs }: InflateOptions,
 ): Buffer {
-  const codec = codecById(header.codecId);
-  if (!codec) throw unsupportedCodec(header.codec ?? header.codecId, supportedCodecs);
+  const codec = codecs.byId(header.codecId);
   const payload = codec.decompress(batch.subarray(BATCH_HEADER_BYTES), maxInflatedBytes);
   const { recordsCount } = header;
   if (recordsCount < 0 || recordsCount > payload.length / RECORD_BYTES_MIN) {

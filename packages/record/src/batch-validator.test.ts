@@ -95,7 +95,7 @@ test('sizes: more than one batch, less than one, too large as stored, too large 
 test('limits at their edge: records per batch, codecs that a topic allows', () => {
   expect(refusal(batchOf(10))).toBe('accepted');
   expect(refusal(batchOf(11))).toBe('BATCH_TOO_LARGE');
-  expect(refusal(batchOf(1, 'gzip'), { codecs: ['none'] })).toBe('UNSUPPORTED_CODEC');
+  expect(refusal(batchOf(1, 'gzip'), { allowedCodecs: ['none'] })).toBe('UNSUPPORTED_CODEC');
 });
 
 test('gzip from another encoder is accepted as it is', () => {

@@ -13,16 +13,16 @@ import {
   readBatchHeader,
   type BatchHeader,
 } from './batch-header';
-import { checkFrame, inflateRecords } from './batch-decoder';
+import { checkFrame, inflateRecords, type InflateOptions } from './batch-decoder';
 import type { CodecName } from './codec/codec';
-import { supportedCodecs, unsupportedCodec } from './codec/codecs';
+import { standardCodecs, unsupportedCodec } from './codec/codec-set';
 import { MAX_TIMESTAMP } from './record';
 import { RecordReader } from './record-reader';
 
 /** How far ahead of the clock a timestamp may be: producers refuse it at once, brokers in any case. */
 export const MAX_FUTURE_MS = 60 * 60 * 1000;
 
-export interface BatchLimits {
+export interface BatchLimits extends InflateOptions {
   /** As stored, header included. */
   readonly maxBatchBytes: number;
   readonly maxRecordsPerBatch: number;
@@ -30,10 +30,8 @@ export interface BatchLimits {
   readonly now: number;
   /** How far maxTimestamp may lie beyond `now`. */
   readonly maxFutureMs: number;
-  /** Default: all that this version has. */
-  readonly codecs?: readonly CodecName[];
-  /** What the records may inflate to. Default 64 MiB. */
-  readonly maxInflatedBytes?: number;
+  /** Default: all of the set. */
+  readonly allowedCodecs?: readonly CodecName[];
 }
 
 /** Throws CORRUPT_BATCH, INVALID_BATCH, BATCH_TOO_LARGE, UNSUPPORTED_CODEC or INVALID_TIMESTAMP; all mean 'not written'. */
@@ -67,7 +65,7 @@ function checkAttributes(header: BatchHeader, limits: BatchLimits): void {
   if (header.hasDeleteHorizon) throw invalidBatch('clients may not set a delete horizon');
   if (header.timestampType !== 'CreateTime') throw invalidBatch('timestamp type is not CreateTime');
   if (attributes & ATTRIBUTE.unknownMask) throw invalidBatch('unknown attribute bits are set');
-  const allowed = limits.codecs ?? supportedCodecs;
+  const allowed = limits.allowedCodecs ?? (limits.codecs ?? standardCodecs).names;
   if (codec === undefined || !allowed.includes(codec)) {
     throw unsupportedCodec(codec ?? codecId, allowed);
   }
@@ -120,7 +118,7 @@ function checkTimestamps(header: BatchHeader, limits: BatchLimits): void {
 
 /** Every record has a sound shape, offset deltas are 0, 1, 2 ..., and the header's maxTimestamp is true. */
 function walkRecords(batch: Buffer, header: BatchHeader, limits: BatchLimits): void {
-  const reader = new RecordReader(inflateRecords(batch, header, limits.maxInflatedBytes));
+  const reader = new RecordReader(inflateRecords(batch, header, limits));
   const { recordsCount, baseTimestamp, maxTimestamp } = header;
   let largestDelta = -Infinity;
   let smallestDelta = Infinity;

@@ -12,10 +12,15 @@ export {
   type TimestampType,
 } from './batch-header';
 export * from './batch-builder';
-export { decodeBatch, MAX_INFLATED_BYTES, type DecodeOptions } from './batch-decoder';
+export {
+  decodeBatch,
+  MAX_INFLATED_BYTES,
+  type DecodeOptions,
+  type InflateOptions,
+} from './batch-decoder';
 export * from './batch-validator';
-export * from './codec/codec';
-export { codecById, codecByName, supportedCodecs } from './codec/codecs';
+export { CODEC_NAMES, type Codec, type CodecName } from './codec/codec';
+export { CodecSet, standardCodecs } from './codec/codec-set';
 export { crc32c } from './crc32c';
 export { MAX_TIMESTAMP, recordSizeBound } from './record';
 export type { DecodedRecord, RecordHeader, RecordInput } from './record';

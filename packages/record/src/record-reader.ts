@@ -1,7 +1,7 @@
 /**
  * Reads the records of one batch, inflated. Never beyond its end: every length is checked before it is
  * believed, and whatever does not fit is INVALID_BATCH. `skipRecord` makes no objects: the broker walks
- * each produced batch with it. Called by validator and decoder.
+ * each produced batch with it. Called by validator, decoder and the filter of compaction.
  */
 import { invalidBatch } from './batch-header';
 import type { RecordHeader } from './record';
@@ -10,6 +10,10 @@ export class RecordReader {
   /** Of the record read last. */
   timestampDelta = 0;
   offsetDelta = 0;
+  /** Of the record that `readKey` read: is it no tombstone? */
+  hasValue = false;
+  /** Where its offset delta begins: what comes before it may be written anew. */
+  offsetDeltaAt = 0;
   private at = 0;
   private end = 0;
 
@@ -19,17 +23,28 @@ export class RecordReader {
     return this.at === this.bytes.length;
   }
 
+  /** Where the next record begins. */
+  get position(): number {
+    return this.at;
+  }
+
   /** Checks the whole shape of the next record, keeps nothing but its two deltas. */
   skipRecord(): void {
     this.start();
     this.skipField('key');
     this.skipField('value');
-    const headers = this.headersCount();
-    for (let i = 0; i < headers; i += 1) {
-      if (this.skipField('header key') < 0) throw invalidBatch('a header has no key');
-      this.skipField('header value');
-    }
+    this.skipHeaders();
     this.finish();
+  }
+
+  /** The next record's key as a view, and whether it has a value: all that compaction asks. */
+  readKey(): Buffer | null {
+    this.start();
+    const key = this.field('key');
+    this.hasValue = this.skipField('value') >= 0;
+    this.skipHeaders();
+    this.finish();
+    return key;
   }
 
   /** The next record's key, value and headers as views. */
@@ -57,12 +72,21 @@ export class RecordReader {
     this.end = this.at + length;
     this.take(1); // attributes of a record: none is defined
     this.timestampDelta = this.varlong();
+    this.offsetDeltaAt = this.at;
     this.offsetDelta = this.varint();
   }
 
   private finish(): void {
     if (this.at !== this.end) {
       throw invalidBatch(`a record is ${this.end - this.at} bytes longer than its fields`);
+    }
+  }
+
+  private skipHeaders(): void {
+    const headers = this.headersCount();
+    for (let i = 0; i < headers; i += 1) {
+      if (this.skipField('header key') < 0) throw invalidBatch('a header has no key');
+      this.skipField('header value');
     }
   }
 

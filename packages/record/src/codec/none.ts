@@ -5,6 +5,7 @@ import type { Codec } from './codec';
 export const noneCodec: Codec = {
   name: 'none',
   id: 0,
+  load: () => undefined,
   compress: (bytes) => bytes,
   decompress(bytes, maxBytes) {
     if (bytes.length > maxBytes) {
