@@ -17,6 +17,7 @@ export interface LoadContext {
   readonly recoveryPoints: ReadonlyMap<string, number>;
   readonly logStartOffsets: ReadonlyMap<string, number>;
   readonly onCheckpointDue: () => void;
+  readonly lowerCheckpoint: () => Promise<void>;
 }
 
 export interface LoadedDirectory {
@@ -80,6 +81,7 @@ async function loadPartition(
     recoveryPoint: context.recoveryPoints.get(name),
     logStartOffset: context.logStartOffsets.get(name),
     onCheckpointDue: context.onCheckpointDue,
+    lowerCheckpoint: context.lowerCheckpoint,
   });
   const { logEndOffset, cutBytes } = log;
   const elapsedMs = Math.round(clock.now() - started);

@@ -11,6 +11,7 @@ import { asideName, parseAsideName, type AsideKind } from './directory-names';
 import type { DirectoryLock, Disk } from './disk';
 import { DurableTextFile, readTextFile } from './durable-text-file';
 import { Log } from './log';
+import { LogCheckpoints } from './log-checkpoints';
 import { findPartition, loadPartitions } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { MetaProperties } from './meta-properties';
@@ -53,8 +54,7 @@ export class LogDirectory implements LogStore {
   private readonly highWatermarks = new Map<string, number>();
   /** What changes directories happens one after another. */
   private lastChange: Promise<unknown> = Promise.resolve();
-  private checkpointing: Promise<void> = Promise.resolve();
-  private checkpointDue = false;
+  private readonly logCheckpoints: LogCheckpoints;
   private closed = false;
   private closing: Promise<void> | undefined;
 
@@ -67,6 +67,7 @@ export class LogDirectory implements LogStore {
     this.meta = opened.meta;
     this.cleanShutdownEpoch = opened.cleanShutdownEpoch;
     this.checkpoints = new DirectoryCheckpoints(options.disk, options.directory, options.logger);
+    this.logCheckpoints = new LogCheckpoints(this.checkpoints, () => this.byKey.values(), options);
   }
 
   /**
@@ -197,9 +198,8 @@ export class LogDirectory implements LogStore {
   private async load(): Promise<void> {
     const loaded = await loadPartitions(this.options, {
       recover: this.cleanShutdownEpoch === undefined,
-      recoveryPoints: this.checkpoints.recoveryPoints.read(),
-      logStartOffsets: this.checkpoints.logStartOffsets.read(),
-      onCheckpointDue: () => this.checkpointSoon(),
+      ...this.logCheckpoints.read(),
+      ...this.logCheckpoints.calls,
     });
     const highWatermarks = this.checkpoints.highWatermarks.read();
     this.broken = loaded.broken;
@@ -211,6 +211,7 @@ export class LogDirectory implements LogStore {
       this.byKey.set(key, log);
       this.highWatermarks.set(key, Math.min(highWatermark, log.logEndOffset));
     }
+    this.logCheckpoints.begin();
   }
 
   private async createLog(id: PartitionId, config: LogConfig): Promise<Log> {
@@ -223,13 +224,14 @@ export class LogDirectory implements LogStore {
     const metadata = new DurableTextFile(disk, `${directory}/${PARTITION_METADATA_FILE}`);
     await metadata.write(formatPartitionMetadata(id.topicId));
     await disk.syncDirectory(this.directory);
+    await this.logCheckpoints.forget(name);
     const log = await Log.open(disk, directory, {
       ...id,
       config,
       clock,
       logger,
       recover: isThere,
-      onCheckpointDue: () => this.checkpointSoon(),
+      ...this.logCheckpoints.calls,
     });
     this.byKey.set(partitionKey(id.topicId, id.partition), log);
     return log;
@@ -290,44 +292,18 @@ export class LogDirectory implements LogStore {
     return turn;
   }
 
-  /** Many causes at once make one write. */
-  private checkpointSoon(): void {
-    if (this.checkpointDue || this.closed) return;
-    this.checkpointDue = true;
-    this.checkpointing = this.checkpointing.then(async () => {
-      this.checkpointDue = false;
-      try {
-        await this.writeCheckpoints();
-      } catch (error) {
-        const { logger, directory } = this.options;
-        logger.warn('checkpoints cannot be written: the next start takes longer', {
-          directory,
-          error,
-        });
-      }
-    });
-  }
-
-  private async writeCheckpoints(): Promise<void> {
-    const logs = [...this.byKey.values()];
-    const entries = (offsetOf: (log: Log) => number): CheckpointEntry[] =>
-      logs.map((log) => ({ topic: log.topic, partition: log.partition, offset: offsetOf(log) }));
-    await this.checkpoints.recoveryPoints.write(entries((log) => log.recoveryPoint));
-    await this.checkpoints.logStartOffsets.write(entries((log) => log.logStartOffset));
-  }
-
   private async closeAll(options: CloseOptions): Promise<void> {
     const { disk, directory, logger } = this.options;
     this.closed = true;
     try {
-      await this.checkpointing;
+      await this.logCheckpoints.close();
       const logs = [...this.byKey.values()];
       const outcomes = await Promise.allSettled(logs.map((log) => log.close()));
       const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
       for (const { reason } of failed) {
         logger.error('a log did not close cleanly', { directory, error: reason as unknown });
       }
-      await this.writeCheckpoints();
+      await this.logCheckpoints.write();
       const sound = failed.length === 0 && logs.every((log) => log.failure === undefined);
       // The marker vouches for every log, so also for those that could not be loaded.
       if (!options.clean || !sound || this.broken.size > 0) return;

@@ -17,4 +17,6 @@ export interface LogOptions {
   readonly logStartOffset?: number;
   /** The recovery point or the log start offset moved: the checkpoints should be written. Must not throw. */
   readonly onCheckpointDue?: () => void;
+  /** One of them went back: resolves once no checkpoint on the device names a higher one. */
+  readonly lowerCheckpoint?: () => Promise<void>;
 }
