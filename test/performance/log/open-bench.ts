@@ -69,7 +69,7 @@ async function writePartitions(directory: string): Promise<void> {
   for (let first = 0; first < PARTITIONS; first += PARTITIONS_AT_ONCE) {
     const store = await openDirectory(`${directory}/part-${first}`, config);
     for (let i = first; i < first + PARTITIONS_AT_ONCE; i += 1) {
-      const topicId = `topic${i}`.padEnd(22, '0');
+      const topicId = String(i).padStart(22, '0');
       const log = await store.create(`topic${i}`, topicId, 0, config);
       await log.assignEpoch(LEADER_EPOCH);
       ring.restart();
