@@ -46,7 +46,6 @@ export interface FilteredBatch {
 /** The records that stay: where each lies in the inflated block. */
 interface Kept {
   readonly spans: Span[];
-  readonly records: number;
   readonly hasTombstone: boolean;
 }
 
@@ -86,7 +85,7 @@ export function filterBatch(batch: Buffer, options: FilterOptions): FilteredBatc
   if (keptRecords === 0) {
     return { batch: undefined, keptRecords, droppedRecords, isStamped };
   }
-  const baseTimestamp = isStamped ? (options.deleteHorizon as number) : header.baseTimestamp;
+  const baseTimestamp = isStamped ? (options.deleteHorizon) : header.baseTimestamp;
   const shift = header.baseTimestamp - baseTimestamp;
   const records = shift === 0 ? joinSpans(payload, kept.spans) : rebase(payload, kept.spans, shift);
   const codec = (options.codecs ?? standardCodecs).byId(header.codecId);
@@ -127,7 +126,7 @@ function selectRecords(payload: Buffer, header: BatchHeader, keep: FilterOptions
     spans.push({ start, offsetDeltaAt, end, timestampDelta });
   }
   if (!reader.finished) throw invalidBatch('there are bytes after the last record');
-  return { spans, records: spans.length, hasTombstone };
+  return { spans, hasTombstone };
 }
 
 function readRecordKey(reader: RecordReader, { baseOffset }: BatchHeader): RecordKey {
