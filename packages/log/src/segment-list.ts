@@ -65,6 +65,24 @@ export class SegmentList {
     return removed;
   }
 
+  /** Are these sealed segments of the list, one after another? */
+  hasRun(segments: readonly Segment[]): boolean {
+    const at = this.list.indexOf(segments[0] as Segment);
+    if (at < 0 || segments.includes(this.active)) return false;
+    return segments.every((segment, i) => this.list[at + i] === segment);
+  }
+
+  /** One segment takes the place of a run of sealed ones; their files are the caller's. */
+  replace(run: readonly Segment[], segment: Segment): void {
+    assert(this.hasRun(run), 'sealed neighbours are replaced');
+    this.list.splice(this.list.indexOf(run[0] as Segment), run.length, segment);
+    for (const replaced of run) {
+      const at = this.recentlyUsed.indexOf(replaced);
+      if (at >= 0) this.recentlyUsed.splice(at, 1);
+    }
+    this.touch(segment);
+  }
+
   /** Removes all, newest first, and goes on with another one. */
   replaceAll(create: () => Segment): void {
     for (const segment of this.list.toReversed()) segment.remove();

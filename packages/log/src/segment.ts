@@ -27,17 +27,21 @@ export class Segment {
     private readonly disk: Disk,
     directory: string,
     readonly baseOffset: number,
+    suffix = '',
   ) {
     const path = `${directory}/${segmentName(baseOffset)}`;
-    this.file = disk.openFile(`${path}.log`, { create: true });
-    this.offsetIndex = new OffsetIndex(disk, `${path}.index`, baseOffset);
-    this.timeIndex = new TimeIndex(disk, `${path}.timeindex`, baseOffset);
+    this.file = disk.openFile(`${path}.log${suffix}`, { create: true });
+    this.offsetIndex = new OffsetIndex(disk, `${path}.index${suffix}`, baseOffset);
+    this.timeIndex = new TimeIndex(disk, `${path}.timeindex${suffix}`, baseOffset);
     this.nextOffset = baseOffset;
   }
 
-  /** Empty, also when files of that name are left from before. */
-  static create(disk: Disk, directory: string, baseOffset: number): Segment {
-    const segment = new Segment(disk, directory, baseOffset);
+  /**
+   * Empty, also when files of that name are left from before.
+   * @param suffix of its file names: it is not part of the log yet
+   */
+  static create(disk: Disk, directory: string, baseOffset: number, suffix = ''): Segment {
+    const segment = new Segment(disk, directory, baseOffset, suffix);
     if (segment.file.size > 0) segment.file.truncate(0);
     return segment;
   }
