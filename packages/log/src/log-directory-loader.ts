@@ -4,10 +4,9 @@
  */
 import { parsePartitionName, partitionName, TributaryError } from '@tributary/common';
 import { parseAsideName } from './directory-names';
-import { readTextFile } from './durable-text-file';
 import { Log } from './log';
 import type { LogDirectoryOptions } from './log-directory-options';
-import { PARTITION_METADATA_FILE, parsePartitionMetadata } from './partition-metadata';
+import { PARTITION_METADATA_FILE, readTopicId } from './partition-metadata';
 
 /** Logs that are recovered at the same time. */
 const CONCURRENT_RECOVERIES = 4;
@@ -58,16 +57,17 @@ async function loadPartition(
   options: LogDirectoryOptions,
   context: LoadContext,
 ): Promise<Log | undefined> {
-  const { disk, clock, logger, configFor } = options;
+  const { disk, clock, random, logger, configFor, producerIdExpirationMs } = options;
   const directory = `${options.directory}/${name}`;
-  const path = `${directory}/${PARTITION_METADATA_FILE}`;
-  const metadata = readTextFile(disk, path);
-  if (metadata === undefined && !hasData(options, directory)) {
+  const topicId = readTopicId(disk, directory);
+  if (topicId === undefined && !hasData(options, directory)) {
     // It was created, and the process died before it was told which topic it belongs to.
     disk.remove(directory);
     return undefined;
   }
-  const topicId = parsePartitionMetadata(metadata ?? '', path);
+  if (topicId === undefined) {
+    throw new TributaryError('CORRUPT_LOG', `${directory} has no ${PARTITION_METADATA_FILE}`);
+  }
   const parsed = parsePartitionName(name);
   if (!parsed) return undefined;
   const started = clock.now();
@@ -75,7 +75,10 @@ async function loadPartition(
     ...parsed,
     topicId,
     config: configFor(parsed.topic),
+    configIsGuess: true,
+    producerIdExpirationMs,
     clock,
+    random,
     logger,
     recover: context.recover,
     recoveryPoint: context.recoveryPoints.get(name),
@@ -106,9 +109,8 @@ export function findPartition(
 ): string | undefined {
   return disk.list(directory).find((name) => {
     if (parsePartitionName(name)?.partition !== partition) return false;
-    const path = `${directory}/${name}/${PARTITION_METADATA_FILE}`;
     try {
-      return parsePartitionMetadata(readTextFile(disk, path) ?? '', path) === topicId;
+      return readTopicId(disk, `${directory}/${name}`) === topicId;
     } catch {
       return false; // whose it is cannot be told, so it is not the one asked for
     }

@@ -1,6 +1,7 @@
 /** A broker's log directory: whose it is, what lies in it, and what it remembers over restarts. */
 import { defaultTopicConfig, seededRandom, silentLogger, type Logger } from '@tributary/common';
 import { describeRecords, makeBatch, SimulatedClock, SimulatedDisk } from '@tributary/testkit';
+import { CHECKPOINT_INTERVAL_MS } from './checkpoint-schedule';
 import { LogDirectory } from './log-directory';
 import type { LogDirectoryOptions } from './log-directory-options';
 import type { PartitionLog } from './partition-log';
@@ -11,9 +12,11 @@ const ORDERS = 'ordersAAAAAAAAAAAAAAAA';
 const ORDERS_AGAIN = 'ordersBBBBBBBBBBBBBBBB';
 const clean = { clean: true, brokerEpoch: 42 };
 let disk: SimulatedDisk;
+let clock: SimulatedClock;
 
 beforeEach(() => {
   disk = new SimulatedDisk();
+  clock = new SimulatedClock();
 });
 
 const open = (options: Partial<LogDirectoryOptions> = {}): Promise<LogDirectory> =>
@@ -21,7 +24,7 @@ const open = (options: Partial<LogDirectoryOptions> = {}): Promise<LogDirectory>
     disk,
     directory,
     brokerId: 1,
-    clock: new SimulatedClock(),
+    clock,
     logger: silentLogger,
     configFor: () => config,
     ...options,
@@ -60,10 +63,13 @@ test('a partition lies where Kafka would put it', async () => {
   expect(disk.list(directory)).toEqual([
     '.kafka_cleanshutdown',
     'log-start-offset-checkpoint',
+    'log-start-offset-checkpoint.crc',
     'meta.properties',
     'orders-3',
     'recovery-point-offset-checkpoint',
+    'recovery-point-offset-checkpoint.crc',
     'replication-offset-checkpoint',
+    'replication-offset-checkpoint.crc',
   ]);
   expect(disk.list(`${directory}/orders-3`)).toEqual([
     '00000000000000000000.index',
@@ -72,13 +78,16 @@ test('a partition lies where Kafka would put it', async () => {
     '00000000000000000001.snapshot',
     'leader-epoch-checkpoint',
     'partition.metadata',
+    'partition.metadata.crc',
   ]);
   expect(fileText('orders-3/partition.metadata')).toBe(`version: 0\ntopic_id: ${ORDERS}\n`);
   expect(fileText('orders-3/leader-epoch-checkpoint')).toBe('0\n1\n0 0\n');
   expect(fileText('replication-offset-checkpoint')).toBe('0\n1\norders 3 1\n');
   expect(fileText('recovery-point-offset-checkpoint')).toBe('0\n1\norders 3 1\n');
   expect(fileText('.kafka_cleanshutdown')).toBe('{"version":0,"brokerEpoch":42}');
-  expect(fileText('meta.properties')).toBe('version=1\nbroker.id=1\ncluster.id=C1\n');
+  expect(fileText('meta.properties')).toMatch(
+    /^# crc32c=[0-9a-f]{8}\nversion=1\nbroker.id=1\ncluster.id=C1\n$/,
+  );
 });
 
 test.each([
@@ -140,7 +149,7 @@ test('the recovery point is remembered: after a roll, and lower after a truncati
   const log = await create(store);
   for (let i = 0; i < 8; i += 1) append(log, `${i}`.padEnd(200));
   const settled = async (): Promise<string> => {
-    await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(CHECKPOINT_INTERVAL_MS);
     return fileText('recovery-point-offset-checkpoint');
   };
   expect(await settled()).toBe('0\n1\norders 0 6\n');

@@ -9,17 +9,12 @@ import { takeMarker, writeMarker } from './clean-shutdown-marker';
 import { DirectoryCheckpoints, type CheckpointEntry } from './directory-checkpoints';
 import { asideName, parseAsideName, type AsideKind } from './directory-names';
 import type { DirectoryLock, Disk } from './disk';
-import { DurableTextFile, readTextFile } from './durable-text-file';
 import { Log } from './log';
 import { LogCheckpoints } from './log-checkpoints';
 import { findPartition, loadPartitions } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { MetaProperties } from './meta-properties';
-import {
-  formatPartitionMetadata,
-  PARTITION_METADATA_FILE,
-  parsePartitionMetadata,
-} from './partition-metadata';
+import { readTopicId, writeTopicId } from './partition-metadata';
 import type { DirectoryStatus, LogStore, LostReplica, PreviousStop } from './log-store';
 import type { LogConfig, PartitionLog } from './partition-log';
 
@@ -215,20 +210,21 @@ export class LogDirectory implements LogStore {
   }
 
   private async createLog(id: PartitionId, config: LogConfig): Promise<Log> {
-    const { disk, clock, logger } = this.options;
+    const { disk, clock, random, logger, producerIdExpirationMs } = this.options;
     const name = partitionName(id.topic, id.partition);
     const directory = `${this.directory}/${name}`;
     const isThere = disk.isDirectory(directory);
     if (isThere) this.checkAdoptable(name, id.topicId);
     disk.makeDirectory(directory);
-    const metadata = new DurableTextFile(disk, `${directory}/${PARTITION_METADATA_FILE}`);
-    await metadata.write(formatPartitionMetadata(id.topicId));
+    await writeTopicId(disk, directory, id.topicId);
     await disk.syncDirectory(this.directory);
     await this.logCheckpoints.forget(name);
     const log = await Log.open(disk, directory, {
       ...id,
       config,
+      producerIdExpirationMs,
       clock,
+      random,
       logger,
       recover: isThere,
       ...this.logCheckpoints.calls,
@@ -246,14 +242,12 @@ export class LogDirectory implements LogStore {
       });
     }
     const { disk } = this.options;
-    const path = `${this.directory}/${name}/${PARTITION_METADATA_FILE}`;
-    const text = readTextFile(disk, path);
-    if (text === undefined) return;
-    const found = parsePartitionMetadata(text, path);
-    if (found === topicId) return;
+    const path = `${this.directory}/${name}`;
+    const found = readTopicId(disk, path);
+    if (found === undefined || found === topicId) return;
     throw new TributaryError(
       'TOPIC_ID_MISMATCH',
-      `${this.directory}/${name} holds topic id ${found}, not ${topicId}`,
+      `${path} holds topic id ${found}, not ${topicId}`,
       { details: { path, found, topicId } },
     );
   }

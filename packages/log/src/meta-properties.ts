@@ -1,18 +1,25 @@
 /**
- * `meta.properties`: format number of a log directory, the cluster and the broker that it belongs to. Invariant:
- * a directory of another cluster, broker or format is never touched. The cluster id may come later than
- * the rest, once a coordinator was reached. Called by the log directory.
+ * `meta.properties`: format number of a log directory, its own id, the cluster and the broker that it belongs to.
+ * Invariant: a directory of another cluster, broker or format is never touched, nor one whose file has a
+ * changed byte (its checksum stands in a comment). The cluster id may come later than the rest, once a
+ * coordinator was reached. Called by the log directory.
  */
 import { TributaryError } from '@tributary/common';
+import { crc32c } from '@tributary/record';
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 
 export const META_FILE = 'meta.properties';
 const FORMAT = '1';
 
+const CHECKSUM = /^# crc32c=([0-9a-f]{8})$/;
+
 export class MetaProperties {
   private readonly file: DurableTextFile;
   private cluster: string | undefined;
+  private id: string | undefined;
+  /** There was no such file: nothing ran here before. */
+  readonly isNew: boolean;
 
   private constructor(
     disk: Disk,
@@ -20,15 +27,31 @@ export class MetaProperties {
     private readonly brokerId: number,
   ) {
     this.file = new DurableTextFile(disk, `${directory}/${META_FILE}`);
+    const text = this.file.read();
+    this.isNew = text === undefined;
+    if (text !== undefined) this.parse(text);
   }
 
-  /** Throws UNKNOWN_FORMAT, or INVALID_CONFIG for another broker's. */
-  static async open(disk: Disk, directory: string, brokerId: number): Promise<MetaProperties> {
+  /**
+   * @param newId for a directory that has no id yet; undefined: it gets none.
+   * Throws UNKNOWN_FORMAT, CORRUPT_LOG, or INVALID_CONFIG for another broker's.
+   */
+  static async open(
+    disk: Disk,
+    directory: string,
+    brokerId: number,
+    newId?: () => string,
+  ): Promise<MetaProperties> {
     const meta = new MetaProperties(disk, directory, brokerId);
-    const text = meta.file.read();
-    if (text === undefined) await meta.write();
-    else meta.parse(text);
+    const isNamed = meta.id !== undefined || newId === undefined;
+    meta.id ??= newId?.();
+    if (meta.isNew || !isNamed) await meta.write();
     return meta;
+  }
+
+  /** Another one when the disk was replaced. */
+  get directoryId(): string | undefined {
+    return this.id;
   }
 
   get clusterId(): string | undefined {
@@ -55,10 +78,13 @@ export class MetaProperties {
   private write(): Promise<void> {
     const lines = [`version=${FORMAT}`, `broker.id=${this.brokerId}`];
     if (this.cluster !== undefined) lines.push(`cluster.id=${this.cluster}`);
-    return this.file.write(`${lines.join('\n')}\n`);
+    if (this.id !== undefined) lines.push(`directory.id=${this.id}`);
+    const text = `${lines.join('\n')}\n`;
+    return this.file.write(`# crc32c=${checksumOf(text)}\n${text}`);
   }
 
   private parse(text: string): void {
+    this.check(text);
     const properties = parseProperties(text);
     const version = properties.get('version');
     if (version !== FORMAT) {
@@ -83,7 +109,23 @@ export class MetaProperties {
       );
     }
     this.cluster = properties.get('cluster.id');
+    this.id = properties.get('directory.id');
   }
+
+  /** Earlier versions wrote no checksum. */
+  private check(text: string): void {
+    const newline = text.indexOf('\n');
+    const [, expected] = CHECKSUM.exec(text.slice(0, newline)) ?? [];
+    if (expected === undefined || expected === checksumOf(text.slice(newline + 1))) return;
+    throw new TributaryError('CORRUPT_LOG', `${this.file.path}: its checksum does not match`, {
+      hint: 'A byte of it changed: check the disk. It can be written anew from the meta.properties of another log directory.',
+      details: { path: this.file.path },
+    });
+  }
+}
+
+function checksumOf(text: string): string {
+  return crc32c(Buffer.from(text)).toString(16).padStart(8, '0');
 }
 
 function parseProperties(text: string): Map<string, string> {

@@ -1,0 +1,94 @@
+/**
+ * A text file in a format of Kafka's that leaves no room for a checksum: a companion `<file>.crc` holds it. Invariant:
+ * the companion names every content that the file may have after a crash (the new one and the one before), because
+ * it is on the device before the file is renamed; so what it does not name was changed behind our back. A file
+ * without companion (older versions, Kafka) is believed. Called for the checkpoints of a log directory.
+ */
+import { TributaryError } from '@tributary/common';
+import { crc32c } from '@tributary/record';
+import type { Disk } from './disk';
+import { DurableTextFile } from './durable-text-file';
+
+const SUFFIX = '.crc';
+/** Writes that failed leave contents that may be on the device; each more is one more failed write in a row. */
+const CONTENTS_MAX = 8;
+
+export class ChecksummedTextFile {
+  private readonly main: DurableTextFile;
+  private readonly companion: DurableTextFile;
+  /** Of the contents that the file may have on the device; undefined: not looked at yet. */
+  private sums: readonly string[] | undefined;
+  private text = '';
+  private newest = 0;
+  private durable = 0;
+  private running: Promise<void> | undefined;
+
+  constructor(disk: Disk, path: string) {
+    this.main = new DurableTextFile(disk, path);
+    this.companion = new DurableTextFile(disk, `${path}${SUFFIX}`);
+  }
+
+  get path(): string {
+    return this.main.path;
+  }
+
+  /** undefined: there is none. Throws CORRUPT_LOG when a byte changed. */
+  read(): string | undefined {
+    const text = this.main.read();
+    this.sums = [];
+    if (text === undefined) return undefined;
+    const expected = this.companion.read();
+    if (expected !== undefined && !parse(expected).includes(sumOf(text))) {
+      throw new TributaryError('CORRUPT_LOG', `${this.path}: its checksum does not match`, {
+        details: { path: this.path },
+      });
+    }
+    this.sums = [sumOf(text)];
+    return text;
+  }
+
+  /** Durable when it resolves, unless a newer text took its place meanwhile: then that one is. */
+  async write(text: string): Promise<void> {
+    if (text === this.text && this.newest > 0 && this.durable === this.newest) return;
+    this.text = text;
+    const mine = (this.newest += 1);
+    while (this.durable < mine) {
+      this.running ??= this.persist().finally(() => (this.running = undefined));
+      await this.running;
+    }
+  }
+
+  private async persist(): Promise<void> {
+    const { text, newest } = this;
+    const sum = sumOf(text);
+    this.sums = [sum, ...this.possible()].slice(0, CONTENTS_MAX);
+    await this.companion.write(format(this.sums));
+    await this.main.write(text);
+    this.sums = [sum];
+    this.durable = newest;
+  }
+
+  private possible(): readonly string[] {
+    if (this.sums) return this.sums;
+    try {
+      this.read();
+    } catch {
+      return []; // damaged: it must stay known as that until the new one is in place
+    }
+    return this.sums ?? [];
+  }
+}
+
+function sumOf(text: string): string {
+  return crc32c(Buffer.from(text)).toString(16).padStart(8, '0');
+}
+
+function format(sums: readonly string[]): string {
+  return `crc32c ${sums.join(' ')}\n`;
+}
+
+/** Nothing when it is damaged itself: then the file counts as damaged. */
+function parse(text: string): string[] {
+  if (!/^crc32c( [0-9a-f]{8})+\n$/.test(text)) return [];
+  return text.trimEnd().split(' ').slice(1);
+}
