@@ -7,11 +7,5 @@ export type { LogDirectoryOptions } from './log-directory-options';
 export type { LogOptions } from './log-options';
 export * from './log-store';
 export * from './partition-log';
-export {
-  decodeSeal,
-  decodeSealHead,
-  encodeSeal,
-  intervalsOf,
-  SEAL_HEAD_BYTES,
-} from './segment-seal';
+export { decodeSeal, decodeSealHead, encodeSeal, intervalsOf, sealHeadBytes } from './segment-seal';
 export type { FileSum, SealHead, SealInterval, SegmentSeal } from './segment-seal';

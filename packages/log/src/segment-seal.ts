@@ -3,7 +3,7 @@
  * themselves. A batch's CRC covers byte 21 to its end; the seal holds the sums of the 21 bytes before it, and
  * of both indexes, so that a flipped byte anywhere is found. Kafka's tools pass over files of this name.
  *
- *   head     0 magic u32 "TSEL"        4 version i16 = 1         6 bytes of the head i16 = 104
+ *   head     0 magic u32 "TSEL"        4 version i16 = 1         6 unused i16 = 0
  *            8 base offset i64        16 next offset i64        24 bytes of the .log i64
  *           32 bytes of the .index u32                          36 CRC of the .index u32
  *           40 bytes of the .timeindex u32                      44 CRC of the .timeindex u32
@@ -11,12 +11,12 @@
  *           52 sealed at i64          60 first append at i64    68 first timestamp i64 (base timestamp of batch 0)
  *           76 largest timestamp i64  84 its offset i64         (as the last entry of the time index)
  *           92 count of epochs u32    96 count of intervals u32
- *          100 CRC-32C of the bytes before it u32
- *   epochs  each 8 bytes: epoch i32, its first offset here minus the base offset u32
- *   intervals  each 12 bytes: base offset of its first batch minus the segment's u32, position u32, CRC-32C u32 of
- *           the first 21 bytes of each batch in it, one after another; the first at position 0, then one
- *           for each entry of the offset index
- *   end     CRC-32C of all bytes before it u32
+ *          100 epochs, each 8 bytes: epoch i32, its first offset here minus the base offset u32
+ *              CRC-32C of the bytes before it u32
+ *   body     intervals, each 12 bytes: base offset of its first batch minus the segment's u32, position u32, CRC-32C
+ *              u32 of the first 21 bytes of each batch in it, one after another; the first interval at position 0,
+ *              then one for each entry of the offset index
+ *            CRC-32C of all bytes before it u32
  *
  * Big-endian; times in ms since the epoch; times and the offset of the largest timestamp are -1 when the segment
  * is empty. Invariant: what `decodeSeal` gives was written by `encodeSeal`, byte for byte. Called by the segment.
@@ -28,8 +28,7 @@ import type { TimestampedOffset } from './partition-log';
 
 const MAGIC = 0x5453454c;
 const VERSION = 1;
-export const SEAL_HEAD_BYTES = 104;
-const HEAD_CRC_AT = SEAL_HEAD_BYTES - 4;
+const EPOCHS_AT = 100;
 const EPOCH_BYTES = 8;
 export const INTERVAL_BYTES = 12;
 const CRC_BYTES = 4;
@@ -50,7 +49,8 @@ export interface SealHead {
   readonly firstAppendAt: number | undefined;
   readonly firstTimestamp: number | undefined;
   readonly maxTimestamp: TimestampedOffset | undefined;
-  readonly epochCount: number;
+  /** Epochs of the batches, each with the first offset that it has in this segment. */
+  readonly epochs: readonly EpochEntry[];
   readonly intervalCount: number;
 }
 
@@ -60,8 +60,6 @@ export interface FileSum {
 }
 
 export interface SegmentSeal extends SealHead {
-  /** Epochs of the batches, each with the first offset that it has in this segment. */
-  readonly epochs: readonly EpochEntry[];
   /** `intervalCount` entries as they are on disk. */
   readonly intervals: Buffer;
 }
@@ -83,52 +81,55 @@ export function intervalsOf(seal: SegmentSeal): SealInterval[] {
   });
 }
 
-export function sealBytes(epochCount: number, intervalCount: number): number {
-  return SEAL_HEAD_BYTES + epochCount * EPOCH_BYTES + intervalCount * INTERVAL_BYTES + CRC_BYTES;
-}
-
 export function encodeSeal(seal: SegmentSeal): Buffer {
-  const bytes = Buffer.alloc(sealBytes(seal.epochCount, seal.intervalCount));
+  const bodyAt = headBytes(seal.epochs.length);
+  const bytes = Buffer.alloc(bodyAt + seal.intervalCount * INTERVAL_BYTES + CRC_BYTES);
   writeHead(bytes, seal);
-  let at = SEAL_HEAD_BYTES;
-  for (const { epoch, startOffset } of seal.epochs) {
-    bytes.writeInt32BE(epoch, at);
-    bytes.writeUInt32BE(startOffset - seal.baseOffset, at + 4);
-    at += EPOCH_BYTES;
-  }
-  at += seal.intervals.copy(bytes, at, 0, seal.intervalCount * INTERVAL_BYTES);
-  bytes.writeUInt32BE(crc32c(bytes.subarray(0, at)), at);
+  seal.epochs.forEach(({ epoch, startOffset }, i) => {
+    bytes.writeInt32BE(epoch, EPOCHS_AT + i * EPOCH_BYTES);
+    bytes.writeUInt32BE(startOffset - seal.baseOffset, EPOCHS_AT + i * EPOCH_BYTES + 4);
+  });
+  writeCrc(bytes, bodyAt - CRC_BYTES);
+  seal.intervals.copy(bytes, bodyAt, 0, seal.intervalCount * INTERVAL_BYTES);
+  writeCrc(bytes, bytes.length - CRC_BYTES);
   return bytes;
 }
 
-/** Throws CORRUPT_LOG, with the position, or UNKNOWN_FORMAT. */
+/** How many bytes at the start of a seal `decodeSealHead` needs, as far as these first ones tell; at least 104. */
+export function sealHeadBytes(start: Buffer): number {
+  return start.length < EPOCHS_AT ? headBytes(0) : headBytes(start.readUInt32BE(92));
+}
+
+/** @param bytes may be more than the head. Throws CORRUPT_LOG, with the position, or UNKNOWN_FORMAT. */
 export function decodeSealHead(bytes: Buffer, path: string): SealHead {
-  if (bytes.length < SEAL_HEAD_BYTES) throw corrupt(path, bytes.length, 'its head is cut off');
+  if (bytes.length < headBytes(0)) throw corrupt(path, bytes.length, 'its head is cut off');
   if (bytes.readUInt32BE(0) !== MAGIC) throw corrupt(path, 0, 'it does not begin as a seal');
-  const head = bytes.subarray(0, HEAD_CRC_AT);
-  if (crc32c(head) !== bytes.readUInt32BE(HEAD_CRC_AT)) {
-    throw corrupt(path, HEAD_CRC_AT, 'its head fails its CRC');
-  }
+  const crcAt = headBytes(bytes.readUInt32BE(92)) - CRC_BYTES;
+  if (crcAt + CRC_BYTES > bytes.length) throw corrupt(path, bytes.length, 'its head is cut off');
+  checkCrcAt(bytes, crcAt, path, 'its head fails its CRC');
   const version = bytes.readInt16BE(4);
-  if (version !== VERSION || bytes.readInt16BE(6) !== SEAL_HEAD_BYTES) {
+  if (version !== VERSION) {
     const message = `${path} has version ${version}, this program knows ${VERSION}`;
     throw new TributaryError('UNKNOWN_FORMAT', message, { details: { path, version } });
   }
   const long = (at: number): number => Number(bytes.readBigInt64BE(at));
-  const time = (at: number): number | undefined => (long(at) === NONE ? undefined : long(at));
   const isEmpty = long(84) === NONE;
+  const baseOffset = long(8);
   return {
-    baseOffset: long(8),
+    baseOffset,
     nextOffset: long(16),
     logBytes: long(24),
     index: { bytes: bytes.readUInt32BE(32), crc: bytes.readUInt32BE(36) },
     timeIndex: { bytes: bytes.readUInt32BE(40), crc: bytes.readUInt32BE(44) },
     epochsCrc: bytes.readUInt32BE(48),
     sealedAt: long(52),
-    firstAppendAt: time(60),
+    firstAppendAt: isEmpty ? undefined : long(60),
     firstTimestamp: isEmpty ? undefined : long(68),
     maxTimestamp: isEmpty ? undefined : { timestamp: long(76), offset: long(84) },
-    epochCount: bytes.readUInt32BE(92),
+    epochs: Array.from({ length: bytes.readUInt32BE(92) }, (_, i) => {
+      const at = EPOCHS_AT + i * EPOCH_BYTES;
+      return { epoch: bytes.readInt32BE(at), startOffset: baseOffset + bytes.readUInt32BE(at + 4) };
+    }),
     intervalCount: bytes.readUInt32BE(96),
   };
 }
@@ -136,22 +137,19 @@ export function decodeSealHead(bytes: Buffer, path: string): SealHead {
 /** Throws CORRUPT_LOG, with the position, or UNKNOWN_FORMAT. */
 export function decodeSeal(bytes: Buffer, path: string): SegmentSeal {
   const head = decodeSealHead(bytes, path);
-  const expected = sealBytes(head.epochCount, head.intervalCount);
-  if (bytes.length !== expected) {
-    const position = Math.min(bytes.length, expected);
-    throw corrupt(path, position, `it has ${bytes.length} bytes instead of ${expected}`);
+  const bodyAt = headBytes(head.epochs.length);
+  const crcAt = bodyAt + head.intervalCount * INTERVAL_BYTES;
+  if (bytes.length !== crcAt + CRC_BYTES) {
+    const position = Math.min(bytes.length, crcAt + CRC_BYTES);
+    const message = `it has ${bytes.length} bytes instead of ${crcAt + CRC_BYTES}`;
+    throw corrupt(path, position, message);
   }
-  const crcAt = bytes.length - CRC_BYTES;
-  if (crc32c(bytes.subarray(0, crcAt)) !== bytes.readUInt32BE(crcAt)) {
-    throw corrupt(path, crcAt, 'it fails its CRC');
-  }
-  const intervalsAt = SEAL_HEAD_BYTES + head.epochCount * EPOCH_BYTES;
-  const epochs = Array.from({ length: head.epochCount }, (_, i) => {
-    const at = SEAL_HEAD_BYTES + i * EPOCH_BYTES;
-    const startOffset = head.baseOffset + bytes.readUInt32BE(at + 4);
-    return { epoch: bytes.readInt32BE(at), startOffset };
-  });
-  return { ...head, epochs, intervals: bytes.subarray(intervalsAt, crcAt) };
+  checkCrcAt(bytes, crcAt, path, 'it fails its CRC');
+  return { ...head, intervals: bytes.subarray(bodyAt, crcAt) };
+}
+
+function headBytes(epochs: number): number {
+  return EPOCHS_AT + epochs * EPOCH_BYTES + CRC_BYTES;
 }
 
 function writeHead(bytes: Buffer, seal: SegmentSeal): void {
@@ -160,7 +158,6 @@ function writeHead(bytes: Buffer, seal: SegmentSeal): void {
   };
   bytes.writeUInt32BE(MAGIC, 0);
   bytes.writeInt16BE(VERSION, 4);
-  bytes.writeInt16BE(SEAL_HEAD_BYTES, 6);
   long(seal.baseOffset, 8);
   long(seal.nextOffset, 16);
   long(seal.logBytes, 24);
@@ -174,9 +171,16 @@ function writeHead(bytes: Buffer, seal: SegmentSeal): void {
   long(seal.firstTimestamp, 68);
   long(seal.maxTimestamp?.timestamp, 76);
   long(seal.maxTimestamp?.offset, 84);
-  bytes.writeUInt32BE(seal.epochCount, 92);
+  bytes.writeUInt32BE(seal.epochs.length, 92);
   bytes.writeUInt32BE(seal.intervalCount, 96);
-  bytes.writeUInt32BE(crc32c(bytes.subarray(0, HEAD_CRC_AT)), HEAD_CRC_AT);
+}
+
+function writeCrc(bytes: Buffer, at: number): void {
+  bytes.writeUInt32BE(crc32c(bytes.subarray(0, at)), at);
+}
+
+function checkCrcAt(bytes: Buffer, at: number, path: string, problem: string): void {
+  if (crc32c(bytes.subarray(0, at)) !== bytes.readUInt32BE(at)) throw corrupt(path, at, problem);
 }
 
 function corrupt(path: string, position: number, problem: string): TributaryError {

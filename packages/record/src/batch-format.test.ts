@@ -2,7 +2,7 @@
 import { BatchBuilder } from './batch-builder';
 import { assignOffsetAndEpoch, readBatchHeader } from './batch-header';
 import { decodeBatch } from './batch-decoder';
-import { crc32c, crc32cByTables } from './crc32c';
+import { continueCrc32c, crc32c, crc32cByTables } from './crc32c';
 
 const golden = [
   '0000000000000000', // base offset 0
@@ -89,5 +89,13 @@ test('crc32c gives the known answers, by tables and by native code alike', () =>
   for (const length of [199, 200, 201, 1000, 4099]) {
     const bytes = Buffer.from(Array.from({ length }, (_, i) => (i * 31) & 0xff));
     expect(crc32c(bytes)).toBe(crc32cByTables(bytes));
+  }
+});
+
+test('a CRC goes on where another one ended', () => {
+  const bytes = Buffer.from('The quick brown fox jumps over the lazy dog');
+  for (let cut = 0; cut <= bytes.length; cut += 1) {
+    const first = continueCrc32c(0, bytes, 0, cut);
+    expect(continueCrc32c(first, bytes, cut, bytes.length)).toBe(crc32c(bytes));
   }
 });

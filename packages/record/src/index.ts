@@ -21,6 +21,6 @@ export {
 export * from './batch-validator';
 export { CODEC_NAMES, type Codec, type CodecName } from './codec/codec';
 export { CodecSet, standardCodecs } from './codec/codec-set';
-export { crc32c } from './crc32c';
+export { continueCrc32c, crc32c } from './crc32c';
 export { MAX_TIMESTAMP, recordSizeBound } from './record';
 export type { DecodedRecord, RecordHeader, RecordInput } from './record';
