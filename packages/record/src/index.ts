@@ -18,6 +18,7 @@ export {
   type DecodeOptions,
   type InflateOptions,
 } from './batch-decoder';
+export * from './batch-filter';
 export * from './batch-validator';
 export { CODEC_NAMES, type Codec, type CodecName } from './codec/codec';
 export { CodecSet, standardCodecs } from './codec/codec-set';
