@@ -85,7 +85,7 @@ export function filterBatch(batch: Buffer, options: FilterOptions): FilteredBatc
   if (keptRecords === 0) {
     return { batch: undefined, keptRecords, droppedRecords, isStamped };
   }
-  const baseTimestamp = isStamped ? (options.deleteHorizon) : header.baseTimestamp;
+  const baseTimestamp = isStamped ? options.deleteHorizon : header.baseTimestamp;
   const shift = header.baseTimestamp - baseTimestamp;
   const records = shift === 0 ? joinSpans(payload, kept.spans) : rebase(payload, kept.spans, shift);
   const codec = (options.codecs ?? standardCodecs).byId(header.codecId);

@@ -6,6 +6,8 @@ import { FIELD, sealCrc } from './batch-header';
 import { validateBatch } from './batch-validator';
 import { writeInt64 } from './int64';
 import type { CodecName } from './codec/codec';
+import { CodecSet } from './codec/codec-set';
+import { noneCodec } from './codec/none';
 
 const now = 1_700_000_000_000;
 const limits = { maxBatchBytes: 10_000, maxRecordsPerBatch: 10, now, maxFutureMs: 1000 };
@@ -50,7 +52,7 @@ test.each<[string, string, (batch: Buffer) => void]>([
   ['the delete horizon bit', 'INVALID_BATCH', (b) => b.writeInt16BE(0x40, FIELD.attributes)],
   ['log append time', 'INVALID_BATCH', (b) => b.writeInt16BE(0x08, FIELD.attributes)],
   ['an attribute of the future', 'INVALID_BATCH', (b) => b.writeInt16BE(0x80, FIELD.attributes)],
-  ['a codec that we lack', 'UNSUPPORTED_CODEC', (b) => b.writeInt16BE(4, FIELD.attributes)],
+  ['zstd, which it does not use', 'INVALID_BATCH', (b) => b.writeInt16BE(4, FIELD.attributes)],
   ['a codec that nobody has', 'UNSUPPORTED_CODEC', (b) => b.writeInt16BE(7, FIELD.attributes)],
   ['a codec that it does not use', 'INVALID_BATCH', (b) => b.writeInt16BE(1, FIELD.attributes)],
   ['a time far ahead', 'INVALID_TIMESTAMP', (b) => writeInt64(b, FIELD.maxTimestamp, now + 2000)],
@@ -116,7 +118,10 @@ test('a builder refuses times that no record has, and codecs that it lacks', () 
     expect(codeOf(() => builder.append({ ...record, timestamp }))).toBe('INVALID_TIMESTAMP');
   }
   expect(builder.recordsCount).toBe(0);
-  expect(codeOf(() => new BatchBuilder({ codec: 'zstd' }))).toBe('UNSUPPORTED_CODEC');
+  const codecs = new CodecSet([noneCodec]);
+  expect(codeOf(() => new BatchBuilder({ codec: 'zstd', codecs }))).toBe('UNSUPPORTED_CODEC');
+  expect(refusal(batchOf(1, 'gzip'), { codecs })).toBe('UNSUPPORTED_CODEC');
+  expect(codeOf(() => decodeBatch(batchOf(1, 'gzip'), { codecs }))).toBe('UNSUPPORTED_CODEC');
 });
 
 function count(batch: Buffer, records: number): void {
