@@ -131,6 +131,7 @@ class World {
       directory: '/data',
       brokerId,
       clock,
+      random,
       logger: silentLogger,
       configFor: () => ({
         ...defaultTopicConfig,

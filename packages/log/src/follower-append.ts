@@ -5,18 +5,23 @@
  */
 import { TributaryError } from '@tributary/common';
 import { checkCrc, readBatchHeader, splitBatches, type BatchHeader } from '@tributary/record';
+import { emptyFill, hasRoom, withBatch, type RoomLimits, type SegmentFill } from './segment-room';
 
 export interface FollowerPosition {
   readonly name: string;
   readonly logEndOffset: number;
   /** -1: the log is empty. A later epoch in which nothing was written does not count. */
   readonly lastBatchEpoch: number;
-  readonly segmentBytes: number;
-  /** In the active segment. */
-  readonly activeBytes: number;
+  readonly limits: RoomLimits;
+  /** How full the active segment is. */
+  readonly active: SegmentFill;
+  /** Nothing goes into the active segment any more, however empty it is. */
+  readonly activeIsOver: boolean;
 }
 
 export interface BatchGroup {
+  /** It goes into a new segment. */
+  readonly beginsSegment: boolean;
   readonly bytes: Buffer;
   readonly headers: readonly BatchHeader[];
 }
@@ -53,26 +58,33 @@ function checkedHeader(batch: Buffer, name: string): BatchHeader {
 function groupBySegment(
   batches: Buffer,
   headers: readonly BatchHeader[],
-  { segmentBytes, activeBytes }: FollowerPosition,
+  { limits, active, activeIsOver, logEndOffset }: FollowerPosition,
 ): BatchGroup[] {
   const groups: BatchGroup[] = [];
-  let inSegment = activeBytes;
+  let fill = active;
+  let beginsSegment = false;
   let from = 0;
   let to = 0;
   let members: BatchHeader[] = [];
   const finish = (): void => {
-    if (members.length > 0) groups.push({ bytes: batches.subarray(from, to), headers: members });
+    if (members.length > 0) {
+      groups.push({ beginsSegment, bytes: batches.subarray(from, to), headers: members });
+    }
     members = [];
     from = to;
   };
+  let end = logEndOffset;
   for (const header of headers) {
-    if (inSegment > 0 && inSegment + header.sizeInBytes > segmentBytes) {
+    const isOver = activeIsOver && !beginsSegment && members.length === 0;
+    if (isOver || !hasRoom(fill, header, limits)) {
       finish();
-      inSegment = 0;
+      beginsSegment = true;
+      fill = emptyFill(hasRoom(emptyFill(end), header, limits) ? end : header.baseOffset);
     }
     members.push(header);
     to += header.sizeInBytes;
-    inSegment += header.sizeInBytes;
+    fill = withBatch(fill, header);
+    end = header.lastOffset + 1;
   }
   finish();
   return groups;

@@ -3,9 +3,10 @@
  */
 import { assert, hasCode, TributaryError } from '@tributary/common';
 import { assignOffsetAndEpoch, readBatchHeader, type BatchHeader } from '@tributary/record';
-import { checkReplicated } from './follower-append';
+import { checkReplicated, type BatchGroup } from './follower-append';
 import { LeaderEpochCache } from './leader-epoch-cache';
-import { rollFor } from './log-roll';
+import { mustRoll, rollFor } from './log-roll';
+import { fillOf } from './segment-room';
 import type { LogState } from './log-state';
 import { truncateLog } from './log-truncation';
 import type { LeaderAppend, LeaderAppendOptions } from './partition-log';
@@ -18,7 +19,8 @@ export function appendAsLeader(
   const header = readBatchHeader(batch);
   assert(header.sizeInBytes === batch.length, 'exactly one batch is appended');
   const { leaderEpoch, expectedOffset } = options;
-  const first = header.producerId >= 0 ? log.producers.states.check(header) : undefined;
+  const now = log.options.clock.wallTime();
+  const first = header.producerId >= 0 ? log.producers.states.check(header, now) : undefined;
   if (first) {
     return { baseOffset: first.baseOffset, lastOffset: first.lastOffset, duplicate: true };
   }
@@ -33,7 +35,8 @@ export function appendAsLeader(
   assert(leaderEpoch >= log.epochs.latestEpoch, `${log.name}: leader epoch went back`);
   assignOffsetAndEpoch(batch, baseOffset, leaderEpoch);
   const lastOffset = baseOffset + header.lastOffsetDelta;
-  write(log, batch, [{ ...header, baseOffset, lastOffset, leaderEpoch }]);
+  const written = { ...header, baseOffset, lastOffset, leaderEpoch };
+  write(log, { beginsSegment: mustRoll(log, written), bytes: batch, headers: [written] });
   return { baseOffset, lastOffset, duplicate: false };
 }
 
@@ -42,8 +45,9 @@ export function appendAsFollower(log: LogState, batches: Buffer): void {
     name: log.name,
     logEndOffset: log.endOffset,
     lastBatchEpoch: log.lastBatchEpoch,
-    segmentBytes: log.config.segmentBytes,
-    activeBytes: log.segments.active.size,
+    limits: log.config,
+    active: fillOf(log.segments.active),
+    activeIsOver: log.activeAge.isOver(log.segments.active, log.config),
   });
   const before = log.endOffset;
   const firstEpoch = groups[0]?.headers[0]?.leaderEpoch ?? log.epochs.latestEpoch;
@@ -51,7 +55,7 @@ export function appendAsFollower(log: LogState, batches: Buffer): void {
   const epochs = log.epochs.entries;
   for (const group of groups) {
     try {
-      write(log, group.bytes, group.headers);
+      write(log, group);
     } catch (error) {
       // All or nothing: the groups before this one go again, and so do their epochs.
       if (!log.health.failure && log.endOffset > before) {
@@ -63,23 +67,27 @@ export function appendAsFollower(log: LogState, batches: Buffer): void {
   }
 }
 
-function write(log: LogState, batches: Buffer, headers: readonly BatchHeader[]): void {
-  const last = headers.at(-1) as BatchHeader;
+function write(log: LogState, { beginsSegment, bytes, headers }: BatchGroup): void {
+  const first = headers[0] as BatchHeader;
   try {
     log.health.guard('append', () => {
-      rollFor(log, batches.length, last.lastOffset);
-      log.segments.active.append(batches, headers);
+      if (beginsSegment) rollFor(log, first);
+      const { active } = log.segments;
+      const isFirst = active.size === 0;
+      active.append(bytes, headers);
+      if (isFirst) log.activeAge.started(active);
     });
   } catch (error) {
     const outcome = hasCode(error, 'DISK_FULL') ? 'not written' : 'maybe written';
     throw TributaryError.from(error).withOutcome(outcome);
   }
-  log.bytes += batches.length;
+  log.bytes += bytes.length;
+  const now = log.options.clock.wallTime();
   for (const header of headers) {
     if (header.leaderEpoch > log.epochs.latestEpoch) {
       log.epochs.assign(header.leaderEpoch, header.baseOffset);
     }
-    log.producers.states.record(header);
+    log.producers.states.record(header, now);
   }
 }
 

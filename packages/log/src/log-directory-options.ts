@@ -1,5 +1,5 @@
 /** What a log directory must be told when it is opened. */
-import type { Clock, Logger } from '@tributary/common';
+import type { Clock, Logger, Random } from '@tributary/common';
 import type { Disk } from './disk';
 import type { LogConfig } from './partition-log';
 
@@ -11,6 +11,12 @@ export interface LogDirectoryOptions {
   /** When it is known already; otherwise see `confirmCluster`. */
   readonly clusterId?: string;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
+  /** What logs that lie there obey until they are told their settings by `configure`. */
   readonly configFor: (topic: string) => LogConfig;
+  /** Between two rounds of retention and compaction. Default `MAINTENANCE_INTERVAL_MS`. */
+  readonly maintenanceIntervalMs?: number;
+  /** Default `PRODUCER_ID_EXPIRATION_MS`. */
+  readonly producerIdExpirationMs?: number;
 }

@@ -25,6 +25,7 @@ const open = (options: Partial<LogDirectoryOptions> = {}): Promise<LogDirectory>
     directory,
     brokerId: 1,
     clock,
+    random: seededRandom(1),
     logger: silentLogger,
     configFor: () => config,
     ...options,

@@ -9,6 +9,7 @@ import type { Disk } from './disk';
 import { LeaderEpochCache, type EpochEntry } from './leader-epoch-cache';
 import type { LogOptions } from './log-options';
 import { LogProducers } from './log-producers';
+import { SealTimes } from './seal-times';
 import { Segment } from './segment';
 import { findSegments, SegmentList } from './segment-list';
 import { verifySegment, type VerifyProgress } from './segment-verifier';
@@ -20,6 +21,7 @@ export interface LoadedLog {
   readonly segments: SegmentList;
   readonly epochs: LeaderEpochCache;
   readonly producers: LogProducers;
+  readonly sealTimes: SealTimes;
   readonly logStartOffset: number;
   readonly recoveryPoint: number;
   /** Bytes that recovery cut off. */
@@ -31,13 +33,13 @@ export async function loadLog(
   directory: string,
   options: LogOptions,
 ): Promise<LoadedLog> {
-  const { baseOffsets, orphans } = findSegments(disk.list(directory));
-  for (const name of [...orphans, ...leftovers(disk.list(directory))]) {
+  const start = options.logStartOffset ?? 0;
+  const { baseOffsets, orphans, deleted } = findSegments(disk.list(directory), start);
+  for (const name of [...deleted, ...orphans, ...leftovers(disk.list(directory))]) {
     disk.remove(`${directory}/${name}`);
   }
   const opened = baseOffsets.map((baseOffset) => Segment.open(disk, directory, baseOffset));
   const loaded = await loadSegments(opened, options);
-  const start = options.logStartOffset ?? 0;
   const end = loaded.kept.at(-1)?.nextOffset;
   let { kept, changes } = loaded;
   if (end === undefined || end < start) {
@@ -51,13 +53,19 @@ export async function loadLog(
   const logStartOffset = Math.max(start, segments.first.baseOffset);
   const logEndOffset = segments.active.nextOffset;
   const recoveryPoint = Math.min(options.recoveryPoint ?? 0, logEndOffset);
-  const producers = new LogProducers(disk, directory, segments);
+  const sealTimes = new SealTimes(segments, options.clock);
+  const producers = new LogProducers(disk, directory, segments, {
+    clock: options.clock,
+    sealTimes,
+    limits: { expirationMs: options.producerIdExpirationMs },
+  });
   const trustedUpTo = options.recover ? recoveryPoint : logEndOffset;
   producers.recover({ logStartOffset, logEndOffset }, trustedUpTo);
   return {
     segments,
     epochs: loadEpochs(disk, directory, segments, { changes, logStartOffset }),
     producers,
+    sealTimes,
     logStartOffset,
     recoveryPoint,
     cutBytes: loaded.cutBytes,

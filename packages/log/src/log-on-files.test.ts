@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defaultTopicConfig, silentLogger, systemClock } from '@tributary/common';
+import { defaultTopicConfig, silentLogger, systemClock, systemRandom } from '@tributary/common';
 import { makeBatch, readWholeLog } from '@tributary/testkit';
 import { NodeDisk } from './disk/node-disk';
 import { writePrivateFile } from './durable-text-file';
@@ -20,6 +20,7 @@ const open = (directory: string): Promise<LogDirectory> =>
     directory,
     brokerId: 1,
     clock: systemClock,
+    random: systemRandom,
     logger: silentLogger,
     configFor: () => config,
   });

@@ -1,5 +1,5 @@
 /** What a log must be told when it is opened, and what a log directory remembers about it. */
-import type { Clock, Logger } from '@tributary/common';
+import type { Clock, Logger, Random } from '@tributary/common';
 import type { LogConfig } from './partition-log';
 
 export interface LogOptions {
@@ -8,11 +8,19 @@ export interface LogOptions {
   readonly partition: number;
   readonly config: LogConfig;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   /** There was no clean shutdown: check every batch from the recovery point on. */
   readonly recover: boolean;
   /** Everything below it is known to be on the device. Default 0. */
   readonly recoveryPoint?: number;
+  /**
+   * `config` is a guess until `configure` is called: appends obey it, and nothing is deleted by it. Without that, a broker
+   * that starts would delete by the default settings what the topic's own keep.
+   */
+  readonly configIsGuess?: boolean;
+  /** Default `PRODUCER_ID_EXPIRATION_MS`. */
+  readonly producerIdExpirationMs?: number;
   /** Default: where the first segment begins. */
   readonly logStartOffset?: number;
   /** The recovery point or the log start offset moved: the checkpoints should be written. Must not throw. */

@@ -130,13 +130,13 @@ test('a refused batch changes nothing', () => {
 });
 
 test('beyond its limit the producer that was silent longest is forgotten', () => {
-  const states = new ProducerStates(3);
+  const states = new ProducerStates({ producersMax: 3 });
   const header = (producerId: number, sequence: number) =>
     readBatchHeader(makeBatch({ producer: [producerId, 0, sequence] }));
   for (const id of [1, 2, 3]) states.record(header(id, 0));
   states.record(header(1, 1));
   states.record(header(4, 0));
   expect(states.count).toBe(3);
-  expect(states.check(header(1, 2))).toBeUndefined();
-  expect(() => states.check(header(2, 1))).toThrow('nothing of this producer');
+  expect(states.check(header(1, 2), 0)).toBeUndefined();
+  expect(() => states.check(header(2, 1), 0)).toThrow('nothing of this producer');
 });

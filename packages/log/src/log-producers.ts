@@ -3,10 +3,11 @@
  * log would give; a snapshot of a history that was truncated away is removed before the log goes on.
  * Called by the log and its loader.
  */
-import { hasCode } from '@tributary/common';
+import { hasCode, type Clock } from '@tributary/common';
 import type { Disk } from './disk';
 import { findSnapshots, readSnapshot, snapshotPath, writeSnapshot } from './producer-snapshot';
-import { ProducerStates } from './producer-states';
+import { ProducerStates, type ProducerLimits } from './producer-states';
+import type { SealTimes } from './seal-times';
 import type { SegmentList } from './segment-list';
 
 export interface LogRange {
@@ -14,14 +15,23 @@ export interface LogRange {
   readonly logEndOffset: number;
 }
 
+export interface ProducerTimes {
+  readonly clock: Clock;
+  readonly sealTimes: SealTimes;
+  readonly limits?: ProducerLimits;
+}
+
 export class LogProducers {
-  private current = new ProducerStates();
+  private current: ProducerStates;
 
   constructor(
     private readonly disk: Disk,
     private readonly directory: string,
     private readonly segments: SegmentList,
-  ) {}
+    private readonly times: ProducerTimes,
+  ) {
+    this.current = new ProducerStates(times.limits);
+  }
 
   get states(): ProducerStates {
     return this.current;
@@ -34,8 +44,27 @@ export class LogProducers {
   recover(range: LogRange, trustedUpTo: number): void {
     this.removeSnapshotsAbove(trustedUpTo);
     const snapshot = this.newestSnapshot();
-    this.current = snapshot?.states ?? new ProducerStates();
-    this.replay(Math.max(range.logStartOffset, snapshot?.offset ?? 0), range.logEndOffset);
+    this.current = snapshot?.states ?? new ProducerStates(this.times.limits);
+    // From the front of the oldest segment, also where the log starts inside it: its producers may go on.
+    this.replay(
+      Math.max(this.segments.first.baseOffset, snapshot?.offset ?? 0),
+      range.logEndOffset,
+    );
+    const { clock, sealTimes } = this.times;
+    const now = clock.wallTime();
+    this.current.assumeWritten((lastOffset) => sealTimes.at(lastOffset) ?? now);
+    this.forgetExpired();
+  }
+
+  /** Those who were silent for too long. Called from time to time. */
+  forgetExpired(): void {
+    const { clock, sealTimes } = this.times;
+    this.current.forgetExpired(clock.wallTime(), (offset) => sealTimes.at(offset));
+  }
+
+  /** Is there one at or behind this offset? */
+  hasSnapshotFrom(offset: number): boolean {
+    return (findSnapshots(this.disk.list(this.directory)).at(-1) ?? -1) >= offset;
   }
 
   /** The log ends at `range.logEndOffset` now. */
@@ -45,7 +74,7 @@ export class LogProducers {
   }
 
   clear(): void {
-    this.current = new ProducerStates();
+    this.current = new ProducerStates(this.times.limits);
     this.removeSnapshotsAbove(-1);
   }
 
@@ -68,7 +97,7 @@ export class LogProducers {
   private newestSnapshot(): { offset: number; states: ProducerStates } | undefined {
     for (const offset of findSnapshots(this.disk.list(this.directory)).reverse()) {
       const path = snapshotPath(this.directory, offset);
-      const states = readSnapshot(this.disk, path);
+      const states = readSnapshot(this.disk, path, this.times.limits);
       if (states) return { offset, states };
       this.disk.remove(path);
     }

@@ -7,12 +7,14 @@ import { TributaryError } from '@tributary/common';
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 import type { LeaderEpochCache } from './leader-epoch-cache';
+import { ActiveAge } from './active-age';
 import { LogFlusher } from './log-flusher';
 import { LogHealth } from './log-health';
 import { EPOCH_FILE, type LoadedLog } from './log-loader';
 import type { LogOptions } from './log-options';
 import type { LogProducers } from './log-producers';
 import type { LogConfig } from './partition-log';
+import type { SealTimes } from './seal-times';
 import type { SegmentList } from './segment-list';
 
 export class LogState {
@@ -22,7 +24,11 @@ export class LogState {
   readonly epochFile: DurableTextFile;
   readonly flusher: LogFlusher;
   readonly producers: LogProducers;
+  readonly activeAge: ActiveAge;
+  readonly sealTimes: SealTimes;
   config: LogConfig;
+  /** Until then nothing is deleted. */
+  configIsKnown: boolean;
   startOffset: number;
   /** In all segments. */
   bytes: number;
@@ -36,7 +42,10 @@ export class LogState {
     loaded: LoadedLog,
   ) {
     this.health = new LogHealth(options);
+    this.activeAge = new ActiveAge(options.clock, options.random);
     this.config = options.config;
+    this.configIsKnown = !options.configIsGuess;
+    this.sealTimes = loaded.sealTimes;
     this.segments = loaded.segments;
     this.epochs = loaded.epochs;
     this.producers = loaded.producers;

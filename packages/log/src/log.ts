@@ -8,6 +8,8 @@ import type { Disk } from './disk';
 import { appendAsFollower, appendAsLeader } from './log-append';
 import { loadLog, type LoadedLog } from './log-loader';
 import type { LogOptions } from './log-options';
+import { deleteRecordsBefore } from './log-start';
+import { LogUpkeep } from './log-upkeep';
 import { readLog, readLogAsync } from './log-reads';
 import { LogState } from './log-state';
 import { restartLog, truncateLog } from './log-truncation';
@@ -27,6 +29,8 @@ export class Log implements PartitionLog {
   readonly partition: number;
   /** Bytes that recovery cut off when it was opened. */
   readonly cutBytes: number;
+  /** For log maintenance. */
+  readonly upkeep: LogUpkeep;
   private readonly state: LogState;
   private closing: Promise<void> | undefined;
 
@@ -36,6 +40,7 @@ export class Log implements PartitionLog {
     this.partition = options.partition;
     this.cutBytes = loaded.cutBytes;
     this.state = new LogState(disk, directory, options, loaded);
+    this.upkeep = new LogUpkeep(this.state);
   }
 
   /** The directory exists. Recovers when told to; see log-loader. */
@@ -82,6 +87,7 @@ export class Log implements PartitionLog {
 
   configure(config: LogConfig): void {
     this.state.config = config;
+    this.state.configIsKnown = true;
   }
 
   noteHighWatermark(offset: number): void {
@@ -129,17 +135,8 @@ export class Log implements PartitionLog {
   }
 
   deleteRecordsBefore(offset: number): void {
-    const { state } = this;
-    state.health.check();
-    if (offset <= state.startOffset) return;
-    if (offset > state.highWatermark) {
-      throw state.outOfRange(
-        offset,
-        `${state.name}: records up to ${offset} cannot be deleted, ${state.highWatermark} is committed`,
-      );
-    }
-    state.startOffset = offset;
-    state.options.onCheckpointDue?.();
+    this.state.health.check();
+    deleteRecordsBefore(this.state, offset);
   }
 
   offsetForTimestamp(timestamp: number, below: number): TimestampedOffset | undefined {
@@ -149,9 +146,9 @@ export class Log implements PartitionLog {
   }
 
   maxTimestamp(below: number): TimestampedOffset | undefined {
-    const { health, segments } = this.state;
+    const { health, segments, startOffset } = this.state;
     health.check();
-    return health.guard('read', () => latestBelow(segments, below));
+    return health.guard('read', () => latestBelow(segments, startOffset, below));
   }
 
   async flush(): Promise<void> {

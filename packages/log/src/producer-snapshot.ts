@@ -7,7 +7,7 @@
  */
 import { crc32c } from '@tributary/record';
 import type { Disk } from './disk';
-import { baseSequenceOf, ProducerStates } from './producer-states';
+import { baseSequenceOf, ProducerStates, type ProducerLimits } from './producer-states';
 import { segmentName } from './segment';
 
 const VERSION = 1;
@@ -57,11 +57,11 @@ export function encodeSnapshot(states: ProducerStates): Buffer {
 }
 
 /** undefined: not whole, or of another version. */
-export function decodeSnapshot(bytes: Buffer): ProducerStates | undefined {
+export function decodeSnapshot(bytes: Buffer, limits?: ProducerLimits): ProducerStates | undefined {
   if (bytes.length < HEADER_BYTES || bytes.readInt16BE(0) !== VERSION) return undefined;
   if (bytes.readUInt32BE(CRC_AT) !== crc32c(bytes.subarray(CRC_FROM))) return undefined;
   if (bytes.length !== HEADER_BYTES + bytes.readInt32BE(CRC_FROM) * ENTRY_BYTES) return undefined;
-  const states = new ProducerStates();
+  const states = new ProducerStates(limits);
   for (let at = HEADER_BYTES; at < bytes.length; at += ENTRY_BYTES) {
     const lastSequence = bytes.readInt32BE(at + 10);
     const lastOffset = Number(bytes.readBigInt64BE(at + 14));
@@ -88,10 +88,14 @@ export function writeSnapshot(disk: Disk, path: string, states: ProducerStates):
   }
 }
 
-export function readSnapshot(disk: Disk, path: string): ProducerStates | undefined {
+export function readSnapshot(
+  disk: Disk,
+  path: string,
+  limits?: ProducerLimits,
+): ProducerStates | undefined {
   const file = disk.openFile(path);
   try {
-    return decodeSnapshot(file.read(0, file.size));
+    return decodeSnapshot(file.read(0, file.size), limits);
   } finally {
     file.close();
   }

@@ -4,6 +4,14 @@
  * one. `check` decides about a leader's append and changes nothing; `record` notes a batch that is
  * written, whoever wrote it. Bounded: beyond `PRODUCERS_MAX` the one that was silent longest is
  * forgotten, and refused if it comes back.
+ *
+ * A producer expires when it was silent for `PRODUCER_ID_EXPIRATION_MS` by the broker's clock, counted from the
+ * timestamp of its last batch or from when that was written here, whichever is later: who writes records of
+ * last year has not been silent since then (KAFKA-6817). When a batch was written is not in the log; after a start it is
+ * taken for as late as it can have been: the time at which its segment was sealed, or the present for the
+ * active segment. So a restart never makes a producer expire earlier. An expired one is refused at once, and
+ * forgotten only when the seal alone says so: that depends on nothing but the files and the time, and what is
+ * remembered is the same after a recovery as before it.
  */
 import { TributaryError } from '@tributary/common';
 import type { BatchHeader } from '@tributary/record';
@@ -11,6 +19,8 @@ import type { BatchHeader } from '@tributary/record';
 export const BATCHES_PER_PRODUCER = 5;
 /** Producers that one log remembers. */
 export const PRODUCERS_MAX = 20_000;
+/** A producer that is silent for so long may be forgotten. */
+export const PRODUCER_ID_EXPIRATION_MS = 24 * 60 * 60 * 1000;
 
 const SEQUENCE_MODULUS = 2 ** 31;
 
@@ -29,11 +39,23 @@ export interface ProducerEntry {
   readonly batches: readonly ProducedBatch[];
 }
 
+export interface ProducerLimits {
+  readonly producersMax?: number;
+  readonly expirationMs?: number;
+}
+
 export class ProducerStates {
   /** In the order of their last batch. */
   private readonly byId = new Map<number, ProducerEntry>();
+  /** Wall time at which the last batch of each was written here, or at the latest. */
+  private readonly writtenAt = new Map<number, number>();
+  private readonly producersMax: number;
+  private readonly expirationMs: number;
 
-  constructor(private readonly producersMax = PRODUCERS_MAX) {}
+  constructor(limits: ProducerLimits = {}) {
+    this.producersMax = limits.producersMax ?? PRODUCERS_MAX;
+    this.expirationMs = limits.expirationMs ?? PRODUCER_ID_EXPIRATION_MS;
+  }
 
   get entries(): Iterable<ProducerEntry> {
     return this.byId.values();
@@ -43,13 +65,19 @@ export class ProducerStates {
     return this.byId.size;
   }
 
-  /** The batch that this one repeats, or undefined: it is the next. Throws what a leader answers otherwise. */
-  check(header: BatchHeader): ProducedBatch | undefined {
+  /**
+   * The batch that this one repeats, or undefined: it is the next. Throws what a leader answers otherwise.
+   * @param now wall time
+   */
+  check(header: BatchHeader, now: number): ProducedBatch | undefined {
     const { producerId, producerEpoch, baseSequence } = header;
     const known = this.byId.get(producerId);
-    if (!known) {
+    if (!known || this.isExpired(known, now)) {
       if (baseSequence === 0) return undefined;
-      throw refusal('UNKNOWN_PRODUCER_ID', header, 'nothing of this producer is in the log');
+      const problem = known
+        ? 'it was silent for too long'
+        : 'nothing of this producer is in the log';
+      throw refusal('UNKNOWN_PRODUCER_ID', header, problem);
     }
     if (producerEpoch < known.producerEpoch) {
       const problem = `a newer epoch, ${known.producerEpoch}, of this producer exists`;
@@ -69,10 +97,11 @@ export class ProducerStates {
     throw refusal('OUT_OF_ORDER_SEQUENCE', header, `the next sequence is ${expected}`);
   }
 
-  /** `header` with the offsets under which it is written. */
-  record(header: BatchHeader): void {
+  /** `header` with the offsets under which it is written. @param now wall time; undefined: it was written some time ago */
+  record(header: BatchHeader, now?: number): void {
     if (header.producerId < 0) return;
     const { producerId, producerEpoch, lastOffset } = header;
+    if (now !== undefined) this.writtenAt.set(producerId, now);
     this.put(producerId, producerEpoch, {
       baseSequence: header.baseSequence,
       lastSequence: lastSequenceOf(header),
@@ -90,10 +119,40 @@ export class ProducerStates {
     this.byId.set(producerId, { producerId, producerEpoch, batches });
     if (this.byId.size > this.producersMax) {
       for (const oldest of this.byId.keys()) {
-        this.byId.delete(oldest);
+        this.forget(oldest);
         break;
       }
     }
+  }
+
+  /** After a load: when the batch that ends at an offset was written at the latest. */
+  assumeWritten(atTheLatest: (lastOffset: number) => number): void {
+    for (const { producerId, batches } of this.byId.values()) {
+      this.writtenAt.set(producerId, atTheLatest(batches.at(-1)?.lastOffset ?? -1));
+    }
+  }
+
+  /**
+   * Forgets who expired, as long as the files say so too.
+   * @param sealedAt of the segment with this offset; undefined: it is still written to
+   */
+  forgetExpired(now: number, sealedAt: (offset: number) => number | undefined): void {
+    for (const entry of [...this.byId.values()]) {
+      if (!this.isExpired(entry, now)) continue;
+      const writtenBefore = sealedAt(entry.batches.at(-1)?.lastOffset ?? -1);
+      if (writtenBefore === undefined || now - writtenBefore < this.expirationMs) continue;
+      this.forget(entry.producerId);
+    }
+  }
+
+  private isExpired({ producerId, batches }: ProducerEntry, now: number): boolean {
+    const timestamp = batches.at(-1)?.timestamp ?? -1;
+    return now - Math.max(timestamp, this.writtenAt.get(producerId) ?? now) >= this.expirationMs;
+  }
+
+  private forget(producerId: number): void {
+    this.byId.delete(producerId);
+    this.writtenAt.delete(producerId);
   }
 
   /** Is anything remembered that lies at `offset` or beyond? */

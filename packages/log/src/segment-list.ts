@@ -65,6 +65,16 @@ export class SegmentList {
     return removed;
   }
 
+  /** Takes out the first one, if all that it holds lies below `offset`; never the active one. */
+  removeFirstBelow(offset: number): Segment | undefined {
+    const [oldest, following] = this.list;
+    if (!oldest || !following || following.baseOffset > offset) return undefined;
+    this.list.shift();
+    const at = this.recentlyUsed.indexOf(oldest);
+    if (at >= 0) this.recentlyUsed.splice(at, 1);
+    return oldest;
+  }
+
   /** Are these sealed segments of the list, one after another? */
   hasRun(segments: readonly Segment[]): boolean {
     const at = this.list.indexOf(segments[0] as Segment);
@@ -112,20 +122,32 @@ export class SegmentList {
   }
 }
 
-/** Base offsets of the segments whose `.log` is among these names, rising; and index files that have none. */
-export function findSegments(names: readonly string[]): {
+/**
+ * Base offsets of the segments whose `.log` is among these names, rising; index files that have none; and what a
+ * deletion up to `logStartOffset` has left: with a hole in it, perhaps, where only some removals are on the device.
+ */
+export function findSegments(
+  names: readonly string[],
+  logStartOffset = 0,
+): {
   readonly baseOffsets: number[];
   readonly orphans: string[];
+  readonly deleted: string[];
 } {
-  const baseOffsets = names
+  const found = names
     .map((name) => SEGMENT_FILE.exec(name))
     .filter((match) => match?.[2] === 'log')
     .map((match) => Number(match?.[1]))
     .sort((a, b) => a - b);
+  const baseOffsets = found.filter((_, i) => (found[i + 1] ?? Infinity) > logStartOffset);
   const known = new Set(baseOffsets.map(segmentName));
-  const orphans = names.filter((name) => {
-    const match = SEGMENT_FILE.exec(name);
-    return match !== null && !known.has(match[1] as string);
-  });
-  return { baseOffsets, orphans };
+  const gone = new Set(found.map(segmentName).filter((name) => !known.has(name)));
+  const orphans: string[] = [];
+  const deleted: string[] = [];
+  for (const name of names) {
+    const base = SEGMENT_FILE.exec(name)?.[1];
+    if (base === undefined || known.has(base)) continue;
+    (gone.has(base) ? deleted : orphans).push(name);
+  }
+  return { baseOffsets, orphans, deleted };
 }

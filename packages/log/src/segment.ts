@@ -10,7 +10,7 @@ import { OffsetIndex } from './offset-index';
 import type { TimestampedOffset } from './partition-log';
 import { TimeIndex } from './time-index';
 
-const INDEX_INTERVAL_BYTES = 4096;
+export const INDEX_INTERVAL_BYTES = 4096;
 /** Offsets in the indexes are relative and have 31 bits. */
 export const SEGMENT_OFFSETS_MAX = 2 ** 31 - 1;
 
@@ -53,6 +53,10 @@ export class Segment {
 
   get size(): number {
     return this.file.size;
+  }
+
+  get bytesSinceIndexEntry(): number {
+    return this.unindexedBytes;
   }
 
   /** Largest timestamp and the last offset of the batch that has it. undefined: empty. */

@@ -32,38 +32,33 @@ export function firstAtOrAfter(
   return undefined;
 }
 
-/** The first record that has the largest timestamp of all below `below`. */
-export function latestBelow(segments: SegmentList, below: number): TimestampedOffset | undefined {
-  let best: { segment: Segment; batch: ScannedBatch } | undefined;
-  for (const segment of segments.within(segments.first.baseOffset, below)) {
-    const found = latestBatch(segments, segment, below);
-    if (found && found.header.maxTimestamp > (best?.batch.header.maxTimestamp ?? -Infinity)) {
-      best = { segment, batch: found };
+/** The first record that has the largest timestamp of all with an offset in [from, below). */
+export function latestBelow(
+  segments: SegmentList,
+  from: number,
+  below: number,
+): TimestampedOffset | undefined {
+  let best: TimestampedOffset | undefined;
+  for (const segment of segments.within(from, below)) {
+    const isWhole = segment.baseOffset >= from && segment.nextOffset <= below;
+    for (const batch of isWhole ? latestBatch(segments, segment) : segment.scan()) {
+      const { baseOffset, lastOffset, maxTimestamp } = batch.header;
+      if (baseOffset >= below) break;
+      if (lastOffset < from || maxTimestamp <= (best?.timestamp ?? -Infinity)) continue;
+      for (const record of recordsOf(segment, batch)) {
+        if (record.offset < from || record.offset >= below) continue;
+        if (record.timestamp > (best?.timestamp ?? -Infinity)) best = pick(record);
+      }
     }
   }
-  if (!best) return undefined;
-  const { maxTimestamp } = best.batch.header;
-  const records = recordsOf(best.segment, best.batch);
-  const first = records.find((record) => record.timestamp === maxTimestamp);
-  return first && pick(first);
+  return best;
 }
 
-function latestBatch(
-  segments: SegmentList,
-  segment: Segment,
-  below: number,
-): ScannedBatch | undefined {
-  const whole = segment.maxTimestamp;
-  if (segment.nextOffset <= below) {
-    segments.touch(segment);
-    return whole && segment.findBatch(whole.offset);
-  }
-  let latest: ScannedBatch | undefined;
-  for (const batch of segment.scan()) {
-    if (batch.header.lastOffset >= below) break;
-    if (batch.header.maxTimestamp > (latest?.header.maxTimestamp ?? -Infinity)) latest = batch;
-  }
-  return latest;
+/** The first one with the largest timestamp of the segment; [] when that is empty. */
+function latestBatch(segments: SegmentList, segment: Segment): readonly ScannedBatch[] {
+  segments.touch(segment);
+  const batch = segment.maxTimestamp && segment.findBatch(segment.maxTimestamp.offset);
+  return batch ? [batch] : [];
 }
 
 function recordsOf(segment: Segment, { position, header }: ScannedBatch): DecodedRecord[] {

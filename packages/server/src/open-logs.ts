@@ -1,11 +1,18 @@
 /** Opens a broker's log directory, on whatever disk. Called by both compositions, real and embedded. */
 import { dirname, resolve } from 'node:path';
-import { parseTopicConfig, TributaryError, type Clock, type Logger } from '@tributary/common';
+import {
+  parseTopicConfig,
+  TributaryError,
+  type Clock,
+  type Logger,
+  type Random,
+} from '@tributary/common';
 import { LogDirectory, type Disk, type LogStore } from '@tributary/log';
 
 export interface OpenLogsOptions {
   readonly disk: Disk;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly brokerId: number;
   readonly directory: string;

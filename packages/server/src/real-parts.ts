@@ -22,7 +22,15 @@ export function diskParts(config: BrokerConfig, logger: Logger): BrokerNodeParts
     random: systemRandom,
     logger,
     transport: new GrpcTransport({ logger }),
-    openLogs: () => openLogs({ disk, clock, logger, brokerId, directory: config.dataDir }),
+    openLogs: () =>
+      openLogs({
+        disk,
+        clock,
+        random: systemRandom,
+        logger,
+        brokerId,
+        directory: config.dataDir,
+      }),
     connectCoordinator: () =>
       ZooKeeperCoordinator.connect({
         connectString: formatZooKeeper(config.zookeeper),

@@ -1,5 +1,5 @@
 /** One log on a given disk, with everything that a test does not care about filled in. */
-import { defaultTopicConfig, silentLogger } from '@tributary/common';
+import { defaultTopicConfig, seededRandom, silentLogger } from '@tributary/common';
 import { Log, type Disk, type LogOptions } from '@tributary/log';
 import { decodeBatch, splitBatches } from '@tributary/record';
 import { SimulatedClock } from './simulation/simulated-clock';
@@ -19,6 +19,7 @@ export function openTestLog(
     partition: 0,
     config: { ...defaultTopicConfig, segmentBytes: 1024, maxMessageBytes: 10_000 },
     clock: new SimulatedClock(),
+    random: seededRandom(1),
     logger: silentLogger,
     recover: false,
     ...options,

@@ -1,5 +1,11 @@
 /** A log as a broker has it, in a directory of its own: opened, found or created. */
-import { defaultTopicConfig, silentLogger, systemClock, type TopicConfig } from '@tributary/common';
+import {
+  defaultTopicConfig,
+  silentLogger,
+  systemClock,
+  systemRandom,
+  type TopicConfig,
+} from '@tributary/common';
 import { LogDirectory, NodeDisk, type PartitionLog } from '@tributary/log';
 
 export const TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAA';
@@ -19,6 +25,7 @@ export function openDirectory(
     brokerId: 1,
     clusterId: 'bench',
     clock: systemClock,
+    random: systemRandom,
     logger: silentLogger,
     configFor: () => config,
   });

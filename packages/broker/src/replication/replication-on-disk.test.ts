@@ -28,6 +28,7 @@ async function world(): Promise<{
       brokerId: id,
       clusterId: 'cluster',
       clock,
+      random,
       logger: silentLogger,
       configFor: () => ({ ...defaultTopicConfig, segmentBytes: 4_096, maxMessageBytes: 1_048_588 }),
     });

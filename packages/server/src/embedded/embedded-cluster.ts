@@ -155,7 +155,8 @@ export class EmbeddedCluster {
       random,
       logger,
       transport: this.options.transportOf(slot.id),
-      openLogs: () => openLogs({ disk, clock, logger, brokerId: slot.id, directory: dataDir }),
+      openLogs: () =>
+        openLogs({ disk, clock, random, logger, brokerId: slot.id, directory: dataDir }),
       connectCoordinator: () => {
         slot.coordinator = this.ensemble.connect(this.sessionOptions);
         return slot.coordinator;

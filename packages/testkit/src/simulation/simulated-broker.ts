@@ -118,10 +118,12 @@ export class SimulatedBroker {
 
   private openLogs(disk: Disk, clock: ProcessClock): Promise<LogStore> {
     const { brokerId } = this;
-    const logger = this.world.loggerOf(brokerId);
+    const { random, loggerOf } = this.world;
+    const logger = loggerOf(brokerId);
     const config = parseTopicConfig({}, 1);
     const configFor = (): typeof config => config;
-    return LogDirectory.open({ disk, directory: DIRECTORY, brokerId, clock, logger, configFor });
+    const directory = DIRECTORY;
+    return LogDirectory.open({ disk, directory, brokerId, clock, random, logger, configFor });
   }
 
   private makeBroker(life: Life, logStore: LogStore, coordinator: EmbeddedCoordinator): Broker {

@@ -1,0 +1,47 @@
+/**
+ * How long the active segment has been written to. Counted by the broker's clock from its first append, not by the
+ * timestamps of records, which producers choose. Invariant: each segment draws its jitter once, so that
+ * partitions that were created together do not roll together. Called by the roll.
+ */
+import type { Clock, Random } from '@tributary/common';
+import type { LogConfig } from './partition-log';
+import type { Segment } from './segment';
+
+export class ActiveAge {
+  private segment: Segment | undefined;
+  private startedAt = 0;
+  private jitterShare = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly random: Random,
+  ) {}
+
+  /** The first batch was just written to it. */
+  started(segment: Segment): void {
+    this.observe(segment, this.clock.wallTime());
+  }
+
+  /** Is it so old that the next batch belongs into another one? An empty one never is. */
+  isOver(active: Segment, config: Pick<LogConfig, 'segmentMs' | 'segmentJitterMs'>): boolean {
+    if (active.size === 0) return false;
+    const now = this.clock.wallTime();
+    if (this.segment !== active) this.observe(active, Math.min(now, firstTimestampOf(active, now)));
+    const jitterMs = this.jitterShare * Math.min(config.segmentJitterMs, config.segmentMs);
+    return now - this.startedAt >= Math.max(1, config.segmentMs - Math.floor(jitterMs));
+  }
+
+  private observe(segment: Segment, startedAt: number): void {
+    this.segment = segment;
+    this.startedAt = startedAt;
+    this.jitterShare = this.random.next();
+  }
+}
+
+/** It was begun by an earlier process, which did not say when: its first batch does, as far as its producer's clock can be believed. */
+function firstTimestampOf(segment: Segment, otherwise: number): number {
+  for (const { header } of segment.scan()) {
+    return header.maxTimestamp >= 0 ? header.maxTimestamp : otherwise;
+  }
+  return otherwise;
+}
