@@ -120,6 +120,11 @@ export function batchSizeAt(bytes: Buffer, at: number): number | undefined {
   return size;
 }
 
+/** Offset of the first record of the batch at `at`, whose first 8 bytes must be there. */
+export function baseOffsetAt(bytes: Buffer, at: number): number {
+  return readInt64(bytes, at + FIELD.baseOffset);
+}
+
 /** Offset of the last record of the batch at `at`, whose header must be there: for scans that need no more. */
 export function lastOffsetAt(bytes: Buffer, at: number): number {
   return readInt64(bytes, at + FIELD.baseOffset) + bytes.readInt32BE(at + FIELD.lastOffsetDelta);

@@ -1,8 +1,10 @@
 export {
   assignOffsetAndEpoch,
+  baseOffsetAt,
   BATCH_HEADER_BYTES,
   batchSizeAt,
   checkCrc,
+  CRC_FROM,
   lastOffsetAt,
   readBatchHeader,
   rewriteProducer,
