@@ -2,18 +2,33 @@
  * Brings a log to the device. Invariant: everything below `recoveryPoint` is there, with its epochs, its
  * directory entry and the indexes of its sealed segments; so it moves only after all syncs, and not at all
  * when a truncation came between. Never called under an append: a slow device delays acknowledgements, not
- * the event loop (KAFKA-15046). Called by the log: on demand, after a roll, at close.
+ * the event loop (KAFKA-15046).
+ *
+ * Group commit: one turn at a time, and whoever comes while it is under way shares the next one. A sync that failed
+ * is never tried again: the system may have dropped the pages and call the next one a success, so the caller
+ * takes the log offline. Called by the log: on demand, after each append with `flush=sync`, after a roll, at close.
  */
+import { hasCode, TributaryError, type Clock, type Timer } from '@tributary/common';
 import type { Disk } from './disk';
+import { FlushTurn } from './flush-turn';
 import { snapshotPath } from './producer-snapshot';
+import type { Segment } from './segment';
 import type { SegmentList } from './segment-list';
 
+/** Between two tries of a commit for which a full disk has no room (an epoch file, an index). */
+export const COMMIT_RETRY_MS = 500;
+
 export interface LogFlusherOptions {
+  readonly clock: Clock;
   readonly segments: SegmentList;
   readonly recoveryPoint: number;
   readonly persistEpochs: () => Promise<void>;
-  /** It moved, up or down. */
+  /** It moved up. */
   readonly onRecoveryPoint: () => void;
+  /** See LogOptions. */
+  readonly lowerCheckpoint: () => Promise<void>;
+  /** Runs a turn, and notes a failure of it: the log is offline when it rejects, but for a full disk. */
+  readonly guard: (turn: () => Promise<void>) => Promise<void>;
 }
 
 export class LogFlusher {
@@ -22,7 +37,15 @@ export class LogFlusher {
   private point: number;
   /** Files were created or removed since the last sync of the directory (KAFKA-3968). */
   private directoryDirty = true;
-  private last: Promise<void> = Promise.resolve();
+  private running: FlushTurn | undefined;
+  private next: FlushTurn | undefined;
+  private working = false;
+  /** Cuts so far, and those that are on the device. */
+  private cuts = 0;
+  private syncedCuts = 0;
+  private checkpointTooHigh = false;
+  private settling: Promise<void> | undefined;
+  private retryTimer: Timer | undefined;
   private readonly segments: SegmentList;
 
   constructor(
@@ -42,25 +65,44 @@ export class LogFlusher {
     this.directoryDirty = true;
   }
 
-  /** After a truncation: what is written there from now on is not on the device. */
-  lowerRecoveryPoint(offset: number): void {
-    if (offset >= this.point) return;
-    this.point = offset;
-    this.options.onRecoveryPoint();
+  /**
+   * The end of the log was cut off at `offset`, or the log starts anew there: what is written from there on is not
+   * on the device, whatever an older checkpoint says. See `settle`.
+   */
+  cut(offset: number, startsAnew = false): void {
+    this.cuts += 1;
+    this.checkpointTooHigh ||= startsAnew || offset < this.point;
+    this.point = Math.min(this.point, offset);
+    this.settle().catch(() => undefined); // who waits for it hears of it, or begins it again
   }
 
   /**
-   * Resolves once everything below `target` that is still part of the log is on the device. One at a time: those
-   * who wait find most of their work done.
+   * Resolves once all cuts are on the device and no checkpoint vouches for what was cut. What is appended before
+   * that could be torn by a power failure, or mixed with what lay there, and be taken for sound by the next start.
+   */
+  settle(): Promise<void> {
+    if (this.isSettled) return Promise.resolve();
+    this.settling ??= this.settleNow().finally(() => (this.settling = undefined));
+    return this.settling;
+  }
+
+  /**
+   * Resolves once everything below `target` that is still part of the log is on the device. All calls of one tick,
+   * and all that come while a turn is under way, share one turn and one promise.
    */
   flushTo(target: number): Promise<void> {
-    const turn = this.last.then(() => this.flushUntil(target));
-    this.last = turn.catch(() => undefined); // its caller hears of it
-    return turn;
+    return this.turnFor(target).done;
+  }
+
+  /** As `flushTo`, for nobody who waits: tried again where a full disk is in the way. */
+  commitTo(target: number): void {
+    this.turnFor(target).mustSucceed = true;
   }
 
   /** Everything, and the indexes of the active segment too: nothing is written any more. */
   async flushAll(): Promise<void> {
+    this.retryTimer?.cancel();
+    await this.settle();
     const { active } = this.segments;
     active.persistIndexes();
     await this.flushTo(active.nextOffset);
@@ -69,49 +111,109 @@ export class LogFlusher {
     await this.syncDirectory();
   }
 
-  private async flushUntil(wanted: number): Promise<void> {
-    for (;;) {
-      const { truncations } = this;
-      const target = Math.min(wanted, this.segments.active.nextOffset);
-      if (this.point >= target && !this.directoryDirty) return;
-      try {
-        await this.flushOnce(target);
-      } catch (error) {
-        // What a truncation removed under us needs no sync any more; a real failure comes again.
-        if (truncations === this.truncations) throw error;
-      }
-      if (truncations === this.truncations) return;
+  private get isSettled(): boolean {
+    return this.syncedCuts === this.cuts && !this.checkpointTooHigh;
+  }
+
+  private async settleNow(): Promise<void> {
+    while (!this.isSettled) {
+      await this.flushTo(this.point);
+      if (this.syncedCuts !== this.cuts) continue;
+      const { cuts } = this;
+      await this.options.lowerCheckpoint();
+      if (cuts === this.cuts) this.checkpointTooHigh = false;
     }
   }
 
+  private turnFor(target: number): FlushTurn {
+    const { running } = this;
+    if (running && running.target >= target && running.truncations === this.truncations) {
+      return running;
+    }
+    this.next ??= new FlushTurn();
+    this.next.target = Math.max(this.next.target, target);
+    if (!this.working) {
+      this.working = true;
+      queueMicrotask(() => void this.work());
+    }
+    return this.next;
+  }
+
+  /** Never rejects. */
+  private async work(): Promise<void> {
+    while (this.next) {
+      const turn = this.next;
+      this.next = undefined;
+      this.running = turn;
+      try {
+        await this.options.guard(() => this.flushUntil(turn));
+        turn.succeed();
+      } catch (error) {
+        turn.fail(error);
+        if (turn.mustSucceed && hasCode(error, 'DISK_FULL')) this.retryLater(turn.target);
+      }
+      this.running = undefined;
+      // Those who waited for this turn and append at once go with the next one.
+      await Promise.resolve();
+    }
+    this.working = false;
+  }
+
+  private retryLater(target: number): void {
+    this.retryTimer?.cancel();
+    this.retryTimer = this.options.clock.setTimer(COMMIT_RETRY_MS, () => this.commitTo(target));
+  }
+
+  private async flushUntil(turn: FlushTurn): Promise<void> {
+    do {
+      turn.truncations = this.truncations;
+      turn.target = Math.min(turn.target, this.segments.active.nextOffset);
+      const isThere = this.point >= turn.target && !this.directoryDirty;
+      if (isThere && this.syncedCuts === this.cuts) return;
+      await this.flushOnce(turn.target);
+    } while (turn.truncations !== this.truncations);
+  }
+
   private async flushOnce(target: number): Promise<void> {
-    const { truncations, segments } = this;
-    const dirty = segments.within(this.point, target);
-    const sealed = dirty.filter((segment) => segment !== segments.active);
+    const { truncations, cuts, segments } = this;
     await this.options.persistEpochs();
     if (truncations !== this.truncations) return;
-    for (const segment of sealed) segment.persistIndexes();
-    const snapshot = snapshotPath(this.directory, target);
-    await Promise.all([
-      ...dirty.map((segment) => segment.file.datasync()),
-      ...sealed.map((segment) => segment.syncIndexes()),
-      this.syncIfThere(snapshot),
-    ]);
-    if (this.directoryDirty) {
-      this.directoryDirty = false;
-      await this.syncDirectory();
-    }
-    if (truncations !== this.truncations || target <= this.point) return;
+    const dirty = segments.within(this.point, target);
+    // A cut changes the size of the active segment, also where nothing was appended since.
+    const synced = cuts === this.syncedCuts ? dirty : [...new Set([...dirty, segments.active])];
+    for (const segment of synced) if (segment !== segments.active) segment.persistIndexes();
+    await Promise.all(synced.map((segment) => this.syncSegment(segment)));
+    if (this.directoryDirty) await this.syncDirectory();
+    if (truncations !== this.truncations) return;
+    this.syncedCuts = cuts;
+    if (target <= this.point) return;
     this.point = target;
     this.options.onRecoveryPoint();
   }
 
+  private async syncSegment(segment: Segment): Promise<void> {
+    const { active } = this.segments;
+    const following = segment === active ? undefined : this.segments.after(segment);
+    const syncs = [segment.file.datasync()];
+    if (following) {
+      syncs.push(segment.syncIndexes());
+      syncs.push(this.syncIfThere(snapshotPath(this.directory, following.baseOffset)));
+    }
+    try {
+      await Promise.all(syncs);
+    } catch (error) {
+      // What was removed under us needs no sync any more.
+      if (this.segments.all.includes(segment)) throw failedSync(error);
+    }
+  }
+
   private async syncDirectory(): Promise<void> {
+    this.directoryDirty = false;
     try {
       await this.disk.syncDirectory(this.directory);
     } catch (error) {
       this.directoryDirty = true;
-      throw error;
+      throw failedSync(error);
     }
   }
 
@@ -124,4 +226,12 @@ export class LogFlusher {
       file.close();
     }
   }
+}
+
+/** Also where the device says that it is full: bytes that were taken for written are lost. */
+function failedSync(thrown: unknown): TributaryError {
+  const error = TributaryError.from(thrown);
+  if (error.code !== 'DISK_FULL') return error;
+  const { message, details } = error;
+  return new TributaryError('STORAGE_ERROR', message, { cause: error, details });
 }

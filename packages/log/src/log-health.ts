@@ -11,7 +11,11 @@ export class LogHealth {
   private closed = false;
   readonly name: string;
 
-  constructor(private readonly options: LogOptions) {
+  /** @param onFailure is told once, before the caller that met it. */
+  constructor(
+    private readonly options: LogOptions,
+    private readonly onFailure: (error: TributaryError) => void,
+  ) {
     this.name = partitionName(options.topic, options.partition);
   }
 
@@ -58,6 +62,7 @@ export class LogHealth {
     if (!this.reason) {
       this.reason = error;
       logger.error('a log failed and is offline', { topic, partition, operation, error });
+      this.onFailure(error);
     }
     return error;
   }

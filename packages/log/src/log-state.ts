@@ -6,14 +6,14 @@
 import { TributaryError } from '@tributary/common';
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
-import type { LeaderEpochCache } from './leader-epoch-cache';
+import type { EpochEntry, LeaderEpochCache } from './leader-epoch-cache';
 import { ActiveAge } from './active-age';
 import { LogFlusher } from './log-flusher';
 import { LogHealth } from './log-health';
 import { EPOCH_FILE, type LoadedLog } from './log-loader';
 import type { LogOptions } from './log-options';
 import type { LogProducers } from './log-producers';
-import type { LogConfig } from './partition-log';
+import type { LogConfig, LogObserver } from './partition-log';
 import type { SealTimes } from './seal-times';
 import type { SegmentList } from './segment-list';
 
@@ -25,15 +25,18 @@ export class LogState {
   readonly flusher: LogFlusher;
   readonly producers: LogProducers;
   readonly activeAge: ActiveAge;
-  readonly sealTimes: SealTimes;
   config: LogConfig;
   /** Until then nothing is deleted. */
   configIsKnown: boolean;
   startOffset: number;
   /** In all segments. */
   bytes: number;
+  /** Who hears of what happens without a call. */
+  observer: LogObserver | undefined;
+  private durableEpochs: readonly EpochEntry[] | undefined;
   /** What is committed, as far as we were told: nothing at or above it is deleted or compacted. */
   highWatermark = 0;
+  readonly sealTimes: SealTimes;
 
   constructor(
     readonly disk: Disk,
@@ -41,7 +44,7 @@ export class LogState {
     readonly options: LogOptions,
     loaded: LoadedLog,
   ) {
-    this.health = new LogHealth(options);
+    this.health = new LogHealth(options, (error) => this.observer?.failed(error));
     this.activeAge = new ActiveAge(options.clock, options.random);
     this.config = options.config;
     this.configIsKnown = !options.configIsGuess;
@@ -53,10 +56,16 @@ export class LogState {
     this.bytes = loaded.segments.all.reduce((sum, segment) => sum + segment.size, 0);
     this.epochFile = new DurableTextFile(disk, `${directory}/${EPOCH_FILE}`);
     this.flusher = new LogFlusher(disk, directory, {
+      clock: options.clock,
       segments: this.segments,
       recoveryPoint: loaded.recoveryPoint,
-      persistEpochs: () => this.epochFile.write(this.epochs.format()),
-      onRecoveryPoint: () => options.onCheckpointDue?.(),
+      persistEpochs: () => this.persistEpochs(),
+      onRecoveryPoint: () => {
+        options.onCheckpointDue?.();
+        this.observer?.durable();
+      },
+      lowerCheckpoint: options.lowerCheckpoint ?? (() => Promise.resolve()),
+      guard: (turn) => this.flushGuarded(turn),
     });
   }
 
@@ -78,7 +87,27 @@ export class LogState {
   }
 
   flushTo(target: number): Promise<void> {
-    return this.health.guardAsync('flush', () => this.flusher.flushTo(target));
+    return this.flusher.flushTo(target);
+  }
+
+  /** With `flush=sync` what was appended goes to the device now, with all that is appended in the same tick. */
+  commit(): void {
+    const { endOffset, flusher, config } = this;
+    if (config.flush === 'sync' && flusher.recoveryPoint < endOffset) flusher.commitTo(endOffset);
+  }
+
+  private async flushGuarded(turn: () => Promise<void>): Promise<void> {
+    const { failure } = this.health;
+    if (failure) throw failure;
+    await this.health.guardAsync('flush', turn);
+  }
+
+  /** The cache makes another list at each change, so that nothing is formatted for every commit. */
+  private async persistEpochs(): Promise<void> {
+    const { entries } = this.epochs;
+    if (entries === this.durableEpochs) return;
+    await this.epochFile.write(this.epochs.format());
+    this.durableEpochs = entries;
   }
 
   outOfRange(offset: number, message?: string): TributaryError {

@@ -13,7 +13,7 @@ export function truncateLog(log: LogState, offset: number): void {
     const end = Math.min(offset, log.endOffset);
     if (log.epochs.cutFrom(end)) log.epochFile.writeNow(log.epochs.format());
     log.producers.truncate(log.range);
-    log.flusher.lowerRecoveryPoint(end);
+    log.flusher.cut(end);
     log.highWatermark = Math.min(log.highWatermark, end);
   });
 }
@@ -29,8 +29,7 @@ export function restartLog(log: LogState, offset: number): void {
     log.epochs.replace([]);
     log.epochFile.writeNow(log.epochs.format());
     log.producers.clear();
-    log.flusher.lowerRecoveryPoint(offset);
-    log.options.onCheckpointDue?.();
+    log.flusher.cut(offset, true);
   });
 }
 

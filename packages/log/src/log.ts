@@ -4,6 +4,7 @@
  * state; what is done to it stands in the files it calls. Made by the log directory; used by the
  * partition core of the broker.
  */
+import { TributaryError } from '@tributary/common';
 import type { Disk } from './disk';
 import { appendAsFollower, appendAsLeader } from './log-append';
 import { loadLog, type LoadedLog } from './log-loader';
@@ -18,6 +19,7 @@ import type {
   LeaderAppend,
   LeaderAppendOptions,
   LogConfig,
+  LogObserver,
   PartitionLog,
   TimestampedOffset,
 } from './partition-log';
@@ -45,7 +47,9 @@ export class Log implements PartitionLog {
 
   /** The directory exists. Recovers when told to; see log-loader. */
   static async open(disk: Disk, directory: string, options: LogOptions): Promise<Log> {
-    return new Log(disk, directory, options, await loadLog(disk, directory, options));
+    const log = new Log(disk, directory, options, await loadLog(disk, directory, options));
+    log.state.commit();
+    return log;
   }
 
   get directory(): string {
@@ -88,6 +92,7 @@ export class Log implements PartitionLog {
   configure(config: LogConfig): void {
     this.state.config = config;
     this.state.configIsKnown = true;
+    this.state.commit();
   }
 
   noteHighWatermark(offset: number): void {
@@ -96,12 +101,15 @@ export class Log implements PartitionLog {
 
   appendAsLeader(batch: Buffer, options: LeaderAppendOptions): LeaderAppend {
     this.state.health.check();
-    return appendAsLeader(this.state, batch, options);
+    const appended = appendAsLeader(this.state, batch, options);
+    this.state.commit();
+    return appended;
   }
 
   appendAsFollower(batches: Buffer): void {
     this.state.health.check();
     appendAsFollower(this.state, batches);
+    this.state.commit();
   }
 
   read(offset: number, maxBytes: number, below: number): Buffer {
@@ -151,9 +159,21 @@ export class Log implements PartitionLog {
     return health.guard('read', () => latestBelow(segments, startOffset, below));
   }
 
-  async flush(): Promise<void> {
-    this.state.health.check();
-    await this.state.flushTo(this.logEndOffset);
+  flush(): Promise<void> {
+    try {
+      this.state.health.check();
+    } catch (error) {
+      return Promise.reject(TributaryError.from(error));
+    }
+    return this.state.flushTo(this.logEndOffset);
+  }
+
+  observe(observer: LogObserver): void {
+    this.state.observer = observer;
+  }
+
+  settleCuts(): Promise<void> {
+    return this.state.flusher.settle();
   }
 
   close(): Promise<void> {

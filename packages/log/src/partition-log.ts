@@ -21,10 +21,16 @@ export interface PartitionLog {
   /** Epoch of the last batch; -1: empty. */
   readonly lastBatchEpoch: number;
   readonly sizeBytes: number;
-  /** Everything below it is on the device. With `flush=sync` only that counts for the high watermark and for acks. */
+  /**
+   * Everything below it is on the device. With `flush=sync` only that counts for the high watermark and for acks; then the log
+   * itself brings each append there, many with one sync. Goes back only with a truncation.
+   */
   readonly durableEndOffset: number;
   /** Set after an I/O error. */
   readonly failure: Error | undefined;
+
+  /** The one who is told from now on of what happens without a call; replaces the one before. */
+  observe(observer: LogObserver): void;
 
   /** Settings may change while it is open. */
   configure(config: LogConfig): void;
@@ -61,10 +67,16 @@ export interface PartitionLog {
    */
   epochEnd(epoch: number): EpochEnd | undefined;
 
-  /** Drops everything from `offset` on, the epochs and producer states of it included. */
+  /** Drops everything from `offset` on, the epochs and producer states of it included. Before the next append: `settleCuts`. */
   truncateTo(offset: number): void;
-  /** Drops everything and starts at `offset`. */
+  /** Drops everything and starts at `offset`. Before the next append: `settleCuts`. */
   restartAt(offset: number): void;
+  /**
+   * Resolves once truncations and restarts are on the device, and no checkpoint there vouches for what was cut; at once where
+   * there were none. Appending earlier is safe from the death of the process, not from the power's: old and
+   * new bytes could be taken for one sound log by the next start. After a rejection call it again.
+   */
+  settleCuts(): Promise<void>;
 
   /**
    * Raises the log start: what is below is not read any more, segments wholly below go in the background. Not above
@@ -80,6 +92,14 @@ export interface PartitionLog {
   flush(): Promise<void>;
   /** Flushes and closes the files; later calls throw CLOSED. Idempotent. */
   close(): Promise<void>;
+}
+
+/** Called in the order of events, from within the log: do not throw. */
+export interface LogObserver {
+  /** `durableEndOffset` rose. */
+  durable(): void;
+  /** It failed just now, maybe in the background: see `failure`. */
+  failed(error: Error): void;
 }
 
 /** The settings of its topic that a log obeys. */

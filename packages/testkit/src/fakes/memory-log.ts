@@ -8,6 +8,7 @@ import type {
   LeaderAppend,
   LeaderAppendOptions,
   LogConfig,
+  LogObserver,
   PartitionLog,
   TimestampedOffset,
 } from '@tributary/log';
@@ -33,6 +34,9 @@ export class MemoryLog implements PartitionLog {
   failNextAppend: ErrorCode | undefined;
   /** Resolves asynchronous work; tests replace it to hold things up. */
   beforeAssignEpoch: () => Promise<void> = () => Promise.resolve();
+  private observer: LogObserver | undefined;
+  /** undefined: everything that is appended. */
+  private durableEnd: number | undefined;
   private batches: StoredBatch[] = [];
   private epochs: { readonly epoch: number; readonly startOffset: number }[] = [];
   private producers = new Map<number, LastBatch[]>();
@@ -66,7 +70,28 @@ export class MemoryLog implements PartitionLog {
   }
 
   get durableEndOffset(): number {
-    return this.logEndOffset;
+    return Math.min(this.durableEnd ?? Infinity, this.logEndOffset);
+  }
+
+  /** What is appended from now on is not on the device before the test says so. */
+  holdSyncs(): void {
+    this.durableEnd ??= this.logEndOffset;
+  }
+
+  /** The device has everything below `offset`. */
+  syncTo(offset: number): void {
+    this.durableEnd = offset;
+    this.observer?.durable();
+  }
+
+  /** As a failed background sync. */
+  fail(error: Error): void {
+    this.failure = error;
+    this.observer?.failed(error);
+  }
+
+  observe(observer: LogObserver): void {
+    this.observer = observer;
   }
 
   configure(_config: LogConfig): void {}
@@ -95,6 +120,7 @@ export class MemoryLog implements PartitionLog {
     }
     assignOffsetAndEpoch(batch, baseOffset, options.leaderEpoch);
     this.store(Buffer.from(batch));
+    this.synced();
     return { baseOffset, lastOffset: baseOffset + recordsCount - 1, duplicate: false };
   }
 
@@ -111,6 +137,12 @@ export class MemoryLog implements PartitionLog {
       end = lastOffset + 1;
     }
     for (const batch of split) this.store(Buffer.from(batch));
+    this.synced();
+  }
+
+  /** Unless the syncs are held. */
+  private synced(): void {
+    if (this.durableEnd === undefined) this.observer?.durable();
   }
 
   private check(): void {
@@ -185,6 +217,10 @@ export class MemoryLog implements PartitionLog {
     this.epochs = [];
     this.producers.clear();
     this.logStartOffset = offset;
+  }
+
+  settleCuts(): Promise<void> {
+    return Promise.resolve();
   }
 
   private forgetProducersFrom(offset: number): void {
