@@ -68,6 +68,11 @@ export class LogCheckpoints {
     if (this.named.has(name)) await this.schedule.now();
   }
 
+  /** What is true at the call is on the device when it resolves. */
+  now(): Promise<void> {
+    return this.schedule.now();
+  }
+
   async write(): Promise<void> {
     const logs = [...this.logs()];
     const entries = (offsetOf: (log: Log) => number): CheckpointEntry[] =>

@@ -13,10 +13,12 @@ import { Log } from './log';
 import { LogCheckpoints } from './log-checkpoints';
 import { findPartition, loadPartitions } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
+import { LogMaintenance } from './log-maintenance';
 import { MetaProperties } from './meta-properties';
 import { readTopicId, writeTopicId } from './partition-metadata';
 import type { DirectoryStatus, LogStore, LostReplica, PreviousStop } from './log-store';
 import type { LogConfig, PartitionLog } from './partition-log';
+import { retentionDuty } from './retention-duty';
 
 interface PartitionId {
   readonly topic: string;
@@ -41,6 +43,7 @@ export class LogDirectory implements LogStore {
   readonly cleanShutdownEpoch: number | undefined;
   /** Names of partitions that recovery cut below their checkpointed high watermark. */
   readonly cutBelowHighWatermark: string[] = [];
+  readonly maintenance: LogMaintenance;
   private readonly lock: DirectoryLock;
   private readonly meta: MetaProperties;
   private readonly checkpoints: DirectoryCheckpoints;
@@ -63,6 +66,7 @@ export class LogDirectory implements LogStore {
     this.cleanShutdownEpoch = opened.cleanShutdownEpoch;
     this.checkpoints = new DirectoryCheckpoints(options.disk, options.directory, options.logger);
     this.logCheckpoints = new LogCheckpoints(this.checkpoints, () => this.byKey.values(), options);
+    this.maintenance = this.makeMaintenance();
   }
 
   /**
@@ -207,6 +211,18 @@ export class LogDirectory implements LogStore {
       this.highWatermarks.set(key, Math.min(highWatermark, log.logEndOffset));
     }
     this.logCheckpoints.begin();
+    this.maintenance.start();
+  }
+
+  private makeMaintenance(): LogMaintenance {
+    const { clock, logger, maintenanceIntervalMs: intervalMs } = this.options;
+    return new LogMaintenance({
+      clock,
+      logger,
+      logs: () => [...this.byKey.values()],
+      duties: [retentionDuty({ logger, checkpoint: () => this.logCheckpoints.now() })],
+      intervalMs,
+    });
   }
 
   private async createLog(id: PartitionId, config: LogConfig): Promise<Log> {
@@ -290,6 +306,7 @@ export class LogDirectory implements LogStore {
     const { disk, directory, logger } = this.options;
     this.closed = true;
     try {
+      await this.maintenance.stop();
       await this.logCheckpoints.close();
       const logs = [...this.byKey.values()];
       const outcomes = await Promise.allSettled(logs.map((log) => log.close()));

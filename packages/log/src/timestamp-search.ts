@@ -40,6 +40,7 @@ export function latestBelow(
 ): TimestampedOffset | undefined {
   let best: TimestampedOffset | undefined;
   for (const segment of segments.within(from, below)) {
+    if ((segment.maxTimestamp?.timestamp ?? -Infinity) <= (best?.timestamp ?? -Infinity)) continue;
     const isWhole = segment.baseOffset >= from && segment.nextOffset <= below;
     for (const batch of isWhole ? latestBatch(segments, segment) : segment.scan()) {
       const { baseOffset, lastOffset, maxTimestamp } = batch.header;
