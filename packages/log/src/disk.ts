@@ -44,6 +44,8 @@ export interface OpenOptions {
   readonly create?: boolean;
   /** Mode 0600 for a file that this call creates. */
   readonly ownerOnly?: boolean;
+  /** Writes are refused then, and no right to write is needed. Not with `create`. */
+  readonly readOnly?: boolean;
 }
 
 export interface DirectoryLock {

@@ -11,8 +11,9 @@ const DEFAULT_MODE = 0o644;
 
 export class NodeDisk implements Disk {
   openFile(path: string, options: OpenOptions = {}): DiskFile {
-    const { O_RDWR, O_CREAT } = fs.constants;
-    const flags = options.create ? O_RDWR | O_CREAT : O_RDWR;
+    const { O_RDONLY, O_RDWR, O_CREAT } = fs.constants;
+    const access = options.readOnly ? O_RDONLY : O_RDWR;
+    const flags = options.create ? access | O_CREAT : access;
     const mode = options.ownerOnly ? OWNER_ONLY : DEFAULT_MODE;
     return onDisk('open', path, () => new NodeDiskFile(path, fs.openSync(path, flags, mode)));
   }
