@@ -21,8 +21,14 @@ export interface LoadContext {
 
 export interface LoadedDirectory {
   readonly logs: Log[];
-  /** By directory name: why it could not be loaded. */
-  readonly broken: Map<string, TributaryError>;
+  /** By directory name: what could not be loaded. */
+  readonly broken: Map<string, BrokenLog>;
+}
+
+export interface BrokenLog {
+  readonly error: TributaryError;
+  /** undefined: it cannot be told. */
+  readonly topicId: string | undefined;
 }
 
 export async function loadPartitions(
@@ -43,7 +49,7 @@ export async function loadPartitions(
         if (log) loaded.logs.push(log);
       } catch (thrown) {
         const error = TributaryError.from(thrown);
-        loaded.broken.set(name, error);
+        loaded.broken.set(name, { error, topicId: topicIdOf(options, name) });
         logger.error('a log cannot be loaded and is offline', { partition: name, error });
       }
     }
@@ -103,16 +109,20 @@ function hasData({ disk }: LogDirectoryOptions, directory: string): boolean {
 
 /** The name of the directory that holds this partition of this topic id, whether or not it could be loaded. */
 export function findPartition(
-  { disk, directory }: LogDirectoryOptions,
+  options: LogDirectoryOptions,
   topicId: string,
   partition: number,
 ): string | undefined {
-  return disk.list(directory).find((name) => {
-    if (parsePartitionName(name)?.partition !== partition) return false;
-    try {
-      return readTopicId(disk, `${directory}/${name}`) === topicId;
-    } catch {
-      return false; // whose it is cannot be told, so it is not the one asked for
-    }
-  });
+  return options.disk
+    .list(options.directory)
+    .filter((name) => parsePartitionName(name)?.partition === partition)
+    .find((name) => topicIdOf(options, name) === topicId);
+}
+
+function topicIdOf({ disk, directory }: LogDirectoryOptions, name: string): string | undefined {
+  try {
+    return readTopicId(disk, `${directory}/${name}`);
+  } catch {
+    return undefined; // whose it is cannot be told
+  }
 }

@@ -250,6 +250,46 @@ test('a stray is kept, listed over restarts and not served, until it is deleted'
   expect(read(again.get(ORDERS_AGAIN, 0))).toEqual(['0:b']);
 });
 
+test('a damaged replica is kept aside over restarts, and another one begins empty in its place', async () => {
+  const store = await open();
+  append(await create(store), 'a');
+  const replica = { topic: 'orders', topicId: ORDERS, partition: 0 };
+  for (let round = 1; round <= 2; round += 1) {
+    await store.setAsideDamaged(replica);
+    expect((await create(store)).logEndOffset).toBe(0);
+    expect(store.damaged()).toHaveLength(round); // none overwrites another
+  }
+  await store.close(clean);
+  const again = await open();
+  expect(again.damaged()).toEqual([replica, replica]);
+  await again.removeDamaged(ORDERS, 0);
+  expect(again.damaged()).toEqual([]);
+  expect(again.get(ORDERS, 0)?.logEndOffset).toBe(0);
+});
+
+test('a replica of which cannot be told whose it is, is set aside by its name', async () => {
+  const store = await open();
+  append(await create(store), 'a');
+  await store.close(clean);
+  disk.flipBit(`${directory}/orders-0/partition.metadata`, 20);
+  const again = await open();
+  const lost = { topic: 'orders', topicId: undefined, partition: 0, damaged: true };
+  expect(again.lost()).toMatchObject([lost]);
+  expect(await codeOf(create(again))).toBe('STORAGE_ERROR');
+  await again.setAsideDamaged({ topic: 'orders', topicId: ORDERS, partition: 0 });
+  expect(again.lost()).toEqual([]);
+  expect((await create(again)).logEndOffset).toBe(0);
+});
+
+test('a log on a disk that refuses is lost, and not taken for damaged', async () => {
+  const store = await open();
+  append(await create(store), 'a');
+  await store.close(clean);
+  disk.failNext('open', { path: 'orders-0/00000000000000000000.log' });
+  const again = await open();
+  expect(again.lost()).toMatchObject([{ topicId: ORDERS, damaged: false }]);
+});
+
 test('the longest topic name fits when set aside', async () => {
   const store = await open();
   const topic = 'x'.repeat(249);

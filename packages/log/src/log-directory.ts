@@ -6,17 +6,18 @@
  */
 import { parsePartitionName, partitionKey, partitionName, TributaryError } from '@tributary/common';
 import { takeMarker, writeMarker } from './clean-shutdown-marker';
+import { DirectoryAsides } from './directory-asides';
 import { DirectoryCheckpoints, type CheckpointEntry } from './directory-checkpoints';
-import { asideName, parseAsideName, type AsideKind } from './directory-names';
+import type { AsideKind } from './directory-names';
 import type { DirectoryLock, Disk } from './disk';
 import { Log } from './log';
 import { LogCheckpoints } from './log-checkpoints';
-import { findPartition, loadPartitions } from './log-directory-loader';
+import { findPartition, loadPartitions, type BrokenLog } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { LogMaintenance } from './log-maintenance';
 import { MetaProperties } from './meta-properties';
 import { readTopicId, writeTopicId } from './partition-metadata';
-import type { DirectoryStatus, LogStore, LostReplica, PreviousStop } from './log-store';
+import type { DirectoryStatus, LogStore, LostReplica, PreviousStop, ReplicaId } from './log-store';
 import type { LogConfig, PartitionLog } from './partition-log';
 import { retentionDuty } from './retention-duty';
 
@@ -47,8 +48,9 @@ export class LogDirectory implements LogStore {
   private readonly lock: DirectoryLock;
   private readonly meta: MetaProperties;
   private readonly checkpoints: DirectoryCheckpoints;
+  private readonly asides: DirectoryAsides;
   private readonly byKey = new Map<string, Log>();
-  private broken: Map<string, TributaryError> = new Map();
+  private broken: Map<string, BrokenLog> = new Map();
   private readonly highWatermarks = new Map<string, number>();
   /** What changes directories happens one after another. */
   private lastChange: Promise<unknown> = Promise.resolve();
@@ -64,6 +66,7 @@ export class LogDirectory implements LogStore {
     this.lock = opened.lock;
     this.meta = opened.meta;
     this.cleanShutdownEpoch = opened.cleanShutdownEpoch;
+    this.asides = new DirectoryAsides(options.disk, options.directory);
     this.checkpoints = new DirectoryCheckpoints(options.disk, options.directory, options.logger);
     this.logCheckpoints = new LogCheckpoints(this.checkpoints, () => this.byKey.values(), options);
     this.maintenance = this.makeMaintenance();
@@ -112,9 +115,10 @@ export class LogDirectory implements LogStore {
   }
 
   lost(): LostReplica[] {
-    return [...this.broken].flatMap(([name, error]) => {
+    return [...this.broken].flatMap(([name, { topicId, error }]) => {
       const parsed = parsePartitionName(name);
-      return parsed ? [{ ...parsed, topicId: undefined, reason: error.message }] : [];
+      const damaged = error.code === 'CORRUPT_LOG';
+      return parsed ? [{ ...parsed, topicId, reason: error.message, damaged }] : [];
     });
   }
 
@@ -149,13 +153,10 @@ export class LogDirectory implements LogStore {
 
   delete(topicId: string, partition: number): Promise<void> {
     return this.change(async () => {
-      const { disk } = this.options;
-      for (const stray of this.strays()) {
-        if (stray.topicId !== topicId || stray.partition !== partition) continue;
-        disk.remove(`${this.directory}/${asideName({ ...stray, kind: 'stray' })}`);
-      }
+      this.asides.remove('stray', topicId, partition);
+      this.asides.remove('damaged', topicId, partition);
       const aside = await this.setAside(topicId, partition, 'delete');
-      if (aside !== undefined) disk.remove(aside);
+      if (aside !== undefined) this.options.disk.remove(aside);
     });
   }
 
@@ -165,13 +166,25 @@ export class LogDirectory implements LogStore {
     });
   }
 
-  strays(): { readonly topic: string; readonly topicId: string; readonly partition: number }[] {
-    return this.options.disk.list(this.directory).flatMap((name) => {
-      const aside = parseAsideName(name);
-      if (aside?.kind !== 'stray') return [];
-      const { topic, topicId, partition } = aside;
-      return [{ topic, topicId, partition }];
+  strays(): ReplicaId[] {
+    return this.asides.list('stray');
+  }
+
+  setAsideDamaged({ topic, topicId, partition }: ReplicaId): Promise<void> {
+    return this.change(async () => {
+      const name = partitionName(topic, partition);
+      const broken = this.broken.get(name);
+      const isOurs = broken !== undefined && broken.topicId === undefined;
+      await this.setAside(topicId, partition, 'damaged', isOurs ? name : undefined);
     });
+  }
+
+  damaged(): ReplicaId[] {
+    return this.asides.list('damaged');
+  }
+
+  removeDamaged(topicId: string, partition: number): Promise<void> {
+    return this.change(async () => this.asides.remove('damaged', topicId, partition));
   }
 
   checkpointedHighWatermark(topicId: string, partition: number): number {
@@ -253,8 +266,8 @@ export class LogDirectory implements LogStore {
   private checkAdoptable(name: string, topicId: string): void {
     const broken = this.broken.get(name);
     if (broken) {
-      throw new TributaryError('STORAGE_ERROR', `${name} is offline: ${broken.message}`, {
-        cause: broken,
+      throw new TributaryError('STORAGE_ERROR', `${name} is offline: ${broken.error.message}`, {
+        cause: broken.error,
       });
     }
     const { disk } = this.options;
@@ -268,14 +281,15 @@ export class LogDirectory implements LogStore {
     );
   }
 
-  /** Closes and renames; gives the new path, or undefined when there is no such log. */
+  /** Closes and renames; gives the new path, or undefined when there is no such log. @param found its name, when it is known. */
   private async setAside(
     topicId: string,
     partition: number,
     kind: AsideKind,
+    found?: string,
   ): Promise<string | undefined> {
     const { disk, logger } = this.options;
-    const name = findPartition(this.options, topicId, partition);
+    const name = found ?? findPartition(this.options, topicId, partition);
     if (!name) return undefined;
     const key = partitionKey(topicId, partition);
     const log = this.byKey.get(key);
@@ -285,8 +299,7 @@ export class LogDirectory implements LogStore {
       logger.warn('a log that is set aside did not close cleanly', { partition: name, error });
     });
     const { topic } = parsePartitionName(name) ?? { topic: name };
-    const target = `${this.directory}/${asideName({ topic, partition, topicId, kind })}`;
-    if (disk.exists(target)) disk.remove(target);
+    const target = this.asides.place({ topic, partition, topicId, kind });
     disk.rename(`${this.directory}/${name}`, target);
     this.broken.delete(name);
     await disk.syncDirectory(this.directory);

@@ -3,7 +3,7 @@
  * `LogDirectory` (one directory) and `LogDirectories` (several, one of which may fail).
  *
  * Invariant: a replica that was here once is never answered by an empty one unless it was given up explicitly
- * (`delete`, `moveAside`): an empty replica that is still counted as in sync loses what the others committed.
+ * (`delete`, `setAsideDamaged`): an empty replica that is still counted as in sync loses what the others committed.
  */
 import type { LogConfig, PartitionLog } from './partition-log';
 
@@ -17,7 +17,7 @@ export interface LogStore {
   get(topicId: string, partition: number): PartitionLog | undefined;
   /**
    * Replicas that should be here and have no log: it cannot be loaded, its directory is offline or gone. `create`
-   * refuses them with STORAGE_ERROR until `moveAside` or `delete` gave them up.
+   * refuses them with STORAGE_ERROR until `setAsideDamaged` or `delete` gave them up.
    */
   lost(): LostReplica[];
   directories(): DirectoryStatus[];
@@ -33,12 +33,19 @@ export interface LogStore {
   ): Promise<PartitionLog>;
   /** Renames to `<topic>-<partition>.<topicId>-delete`, then removes. Only on an explicit StopReplica. Also of what is lost. */
   delete(topicId: string, partition: number): Promise<void>;
-  /**
-   * A replica that the image does not know, or a damaged one that is to be refilled: renamed to
-   * `<topic>-<partition>.<topicId>-stray`, kept, listed, not served. Also of what is lost.
-   */
+  /** A replica that the image does not know: renamed to `<topic>-<partition>.<topicId>-stray`, kept, listed, not served. */
   moveAside(topicId: string, partition: number): Promise<void>;
-  strays(): { readonly topic: string; readonly topicId: string; readonly partition: number }[];
+  /**
+   * A damaged replica that is to be refilled: closed, renamed to `<topic>-<partition>.<topicId>-damaged`, kept, listed,
+   * not served. Removed at once where there would be no room for both. Also of what is lost; nothing happens
+   * where nothing lies.
+   */
+  setAsideDamaged(replica: ReplicaId): Promise<void>;
+  /** What `setAsideDamaged` kept, over restarts. A replica may be named more than once. */
+  damaged(): ReplicaId[];
+  /** Once the refilled one counts. */
+  removeDamaged(topicId: string, partition: number): Promise<void>;
+  strays(): ReplicaId[];
   /** HW as last checkpointed; 0 when unknown. */
   checkpointedHighWatermark(topicId: string, partition: number): number;
   /** `replication-offset-checkpoint`, temp file, sync, rename, directory sync. */
@@ -67,6 +74,14 @@ export interface LostReplica {
   readonly topicId: string | undefined;
   readonly partition: number;
   readonly reason: string;
+  /** Bytes or files of it are not as they were written, on a disk that serves: it may be refilled here. */
+  readonly damaged: boolean;
+}
+
+export interface ReplicaId {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
 }
 
 export interface DirectoryStatus {

@@ -1,12 +1,19 @@
 /** A LogStore of MemoryLogs. Survives what a test calls a restart: hand the same store to the next broker. */
 import { partitionKey, partitionName, TributaryError, type ErrorCode } from '@tributary/common';
-import type { DirectoryStatus, LogStore, LostReplica, PartitionLog } from '@tributary/log';
+import type {
+  DirectoryStatus,
+  LogStore,
+  LostReplica,
+  PartitionLog,
+  ReplicaId,
+} from '@tributary/log';
 import { MemoryLog } from './memory-log';
 
 export class MemoryLogStore implements LogStore {
   readonly previousStop = { kind: 'first' } as const;
   readonly cutBelowHighWatermark: string[] = [];
-  /** What a test wants to be lost; `delete` and `moveAside` give it up. */
+  private damagedOnes: ReplicaId[] = [];
+  /** What a test wants to be lost; `delete` and `setAsideDamaged` give it up. */
   lostReplicas: LostReplica[] = [];
   brokerEpoch: number | undefined;
   readonly deleted: string[] = [];
@@ -58,11 +65,27 @@ export class MemoryLogStore implements LogStore {
 
   async moveAside(topicId: string, partition: number): Promise<void> {
     const key = partitionKey(topicId, partition);
-    this.giveUp(topicId, partition);
     const log = this.byKey.get(key);
     if (!log) return;
     this.byKey.delete(key);
     this.aside.push({ topic: log.topic, topicId, partition });
+  }
+
+  async setAsideDamaged({ topic, topicId, partition }: ReplicaId): Promise<void> {
+    this.giveUp(topicId, partition);
+    if (this.byKey.delete(partitionKey(topicId, partition))) {
+      this.damagedOnes.push({ topic, topicId, partition });
+    }
+  }
+
+  damaged(): ReplicaId[] {
+    return this.damagedOnes;
+  }
+
+  async removeDamaged(topicId: string, partition: number): Promise<void> {
+    this.damagedOnes = this.damagedOnes.filter(
+      (one) => one.topicId !== topicId || one.partition !== partition,
+    );
   }
 
   strays(): { topic: string; topicId: string; partition: number }[] {
