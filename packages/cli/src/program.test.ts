@@ -40,6 +40,7 @@ test.each([
   [['dvv'], 'unknown command'],
   [['dev', 'up', '--brokers', '0'], 'must be a whole number from 1 to 9'],
   [['dev', 'up', '--zookeeper-nodes', '2'], 'Allowed choices are 1, 3'],
+  [['produce', 't', '--codec', 'zip'], 'Allowed choices are none, gzip, snappy, lz4, zstd'],
   [['topic', 'create'], "missing required argument 'topic'"],
 ])('usage errors have exit code 2: %j', async (args, message) => {
   const { code, stderr } = await exitCodeOf(...args);

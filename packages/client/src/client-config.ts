@@ -5,6 +5,7 @@
 import type { Clock, Logger, Random } from '@tributary/common';
 import type { Coordinator } from '@tributary/coordination';
 import type { Address, Transport } from '@tributary/protocol';
+import type { CodecSet } from '@tributary/record';
 import { Problems } from './config-problems';
 
 export interface ClientOptions {
@@ -29,6 +30,7 @@ export interface ClientOptions {
   readonly coordinator?: Coordinator;
   readonly clock?: Clock;
   readonly random?: Random;
+  readonly codecs?: CodecSet;
 }
 
 export interface ClientConfig {
@@ -54,6 +56,7 @@ const KNOWN = new Set<string>([
   'coordinator',
   'clock',
   'random',
+  'codecs',
 ] satisfies (keyof ClientOptions)[]);
 
 /** Throws INVALID_CONFIG listing every problem. */

@@ -12,6 +12,7 @@ import {
   TributaryError,
 } from '@tributary/common';
 import type { Logger } from '@tributary/common';
+import { standardCodecs } from '@tributary/record';
 import { Admin } from './admin/admin';
 import type { CallOptions, CloseOptions } from './call-options';
 import { checkClientOptions, type ClientConfig, type ClientOptions } from './client-config';
@@ -54,6 +55,7 @@ export class Client implements AsyncDisposable {
       clock,
       random,
       logger,
+      codecs: options.codecs ?? standardCodecs,
       requestTimeoutMs,
       metadata: new MetadataCache(clock, random, this.access.source, {
         requestTimeoutMs,
@@ -65,7 +67,7 @@ export class Client implements AsyncDisposable {
     };
   }
 
-  /** Throws INVALID_CONFIG. */
+  /** Throws INVALID_CONFIG, UNSUPPORTED_CODEC. */
   producer<K = Uint8Array, V = Uint8Array>(options: ProducerOptions<K, V> = {}): Producer<K, V> {
     this.assertOpen();
     const producer: Producer<K, V> = new Producer<K, V>(this.context, options, () =>

@@ -5,12 +5,14 @@
 import type { Clock, Deadline, Logger, Random, TributaryError } from '@tributary/common';
 import type { GroupStore } from '@tributary/coordination';
 import type { Address, Connection } from '@tributary/protocol';
+import type { CodecSet } from '@tributary/record';
 
 export interface ClientContext {
   readonly clientId: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly codecs: CodecSet;
   readonly metadata: ClusterMetadata;
   readonly connections: BrokerConnections;
   /** Made on first use: on the coordinator, or through group.proto of the brokers. */

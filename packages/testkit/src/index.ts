@@ -27,6 +27,7 @@ export * from './simulation/process-clock';
 export * from './simulation/event-trace';
 export * from './simulation/simulated-broker';
 export * from './simulation/simulated-cluster';
+export * from './simulation/stored-codecs';
 export * from './simulation/numbered-writer';
 export * from './simulation/group-reader';
 export * from './simulation/replica-comparison';

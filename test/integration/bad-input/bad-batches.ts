@@ -1,7 +1,6 @@
 /** Batches that must not be appended, each with what is wrong with it. The lies are sealed with a true CRC. */
-import { gzipSync } from 'node:zlib';
 import type { ErrorCode } from '@tributary/common';
-import { rewriteProducer } from '@tributary/record';
+import { rewriteProducer, standardCodecs, type CodecName } from '@tributary/record';
 import { makeBatch } from '@tributary/testkit';
 
 export interface BadBatch {
@@ -51,9 +50,9 @@ function withAttributes(bits: number): () => Buffer {
   return lying((batch) => batch.writeInt16BE(bits, at.attributes));
 }
 
-/** Header of one gzip batch, with these bytes as its records. */
-function gzipBatch(records: Buffer): Buffer {
-  const header = makeBatch({ codec: 'gzip' }).subarray(0, at.records);
+/** Header of one batch of this codec, with these bytes as its records. */
+function compressedBatch(codec: CodecName, records: Buffer): Buffer {
+  const header = makeBatch({ codec }).subarray(0, at.records);
   const batch = Buffer.concat([header, records]);
   batch.writeInt32BE(batch.length - 12, at.batchLength);
   rewriteProducer(batch, nobody);
@@ -61,7 +60,14 @@ function gzipBatch(records: Buffer): Buffer {
 }
 
 const bombBytes = 65 * 1024 * 1024;
-const bomb = (): Buffer => gzipBatch(gzipSync(Buffer.alloc(bombBytes)));
+const compressed = (codec: CodecName, records: Buffer): Buffer =>
+  standardCodecs.byName(codec).compress(records);
+const bomb = (codec: CodecName) => (): Buffer =>
+  compressedBatch(codec, compressed(codec, Buffer.alloc(bombBytes)));
+const cutOff = (codec: CodecName) => (): Buffer =>
+  compressedBatch(codec, compressed(codec, Buffer.alloc(500)).subarray(0, -2));
+/** A block of a few bytes that says that it holds 65 MiB. */
+const snappyLie = (): Buffer => compressedBatch('snappy', Buffer.from('8080c0200061', 'hex'));
 
 // prettier-ignore
 const malformed: BadBatch[] = [
@@ -125,11 +131,19 @@ const times: BadBatch[] = [
 
 // prettier-ignore
 const codecs: BadBatch[] = [
-  { what: 'a codec that nobody knows', batch: withAttributes(0x07), code: 'UNSUPPORTED_CODEC', says: /codec 7 is not supported here; supported: none, gzip/ },
-  { what: 'a codec of a later version', batch: withAttributes(0x02), code: 'UNSUPPORTED_CODEC', says: /codec snappy is not supported here/ },
+  { what: 'a codec that nobody knows', batch: withAttributes(0x07), code: 'UNSUPPORTED_CODEC', says: /codec 7 is not supported here; supported: none, gzip, snappy, lz4, zstd/ },
   { what: 'a gzip batch that is not gzip', batch: withAttributes(0x01), code: 'INVALID_BATCH', says: /not gzip/ },
-  { what: 'a gzip batch that is cut off', batch: () => gzipBatch(gzipSync(Buffer.alloc(500)).subarray(0, -9)), code: 'INVALID_BATCH', says: /not gzip/ },
-  { what: 'a gzip bomb', batch: bomb, code: 'BATCH_TOO_LARGE', says: /inflates to more than 67108864 bytes/ },
+  { what: 'a snappy batch that is not snappy', batch: withAttributes(0x02), code: 'INVALID_BATCH', says: /not snappy/ },
+  { what: 'an lz4 batch that is not lz4', batch: withAttributes(0x03), code: 'INVALID_BATCH', says: /not lz4/ },
+  { what: 'a zstd batch that is not zstd', batch: withAttributes(0x04), code: 'INVALID_BATCH', says: /not zstd/ },
+  { what: 'a gzip batch that is cut off', batch: cutOff('gzip'), code: 'INVALID_BATCH', says: /not gzip/ },
+  { what: 'a snappy batch that is cut off', batch: cutOff('snappy'), code: 'INVALID_BATCH', says: /not snappy/ },
+  { what: 'an lz4 batch that is cut off', batch: cutOff('lz4'), code: 'INVALID_BATCH', says: /not lz4/ },
+  { what: 'a zstd batch that is cut off', batch: cutOff('zstd'), code: 'INVALID_BATCH', says: /not zstd/ },
+  { what: 'a gzip bomb', batch: bomb('gzip'), code: 'BATCH_TOO_LARGE', says: /inflates to more than 67108864 bytes/ },
+  { what: 'a snappy block that lies about its size', batch: snappyLie, code: 'INVALID_BATCH', says: /says that it holds 68157440/ },
+  { what: 'an lz4 bomb', batch: bomb('lz4'), code: 'BATCH_TOO_LARGE', says: /inflates to more than 67108864 bytes/ },
+  { what: 'a zstd bomb', batch: bomb('zstd'), code: 'BATCH_TOO_LARGE', says: /inflates to more than 67108864 bytes/ },
 ];
 
 // prettier-ignore

@@ -49,6 +49,18 @@ test('what a member has printed is committed before it is killed', async () => {
   await member.finished;
 });
 
+test.each(['none', 'gzip', 'snappy', 'lz4', 'zstd'])(
+  'lines sent as %s come back',
+  async (codec) => {
+    await cluster.client().admin().createTopic({ topic: codec, partitions: 1 });
+    const lines = Array.from({ length: 500 }, (_, i) => `line ${i} of ${'many '.repeat(i % 50)}\n`);
+    const sent = await run(`produce ${codec} --codec ${codec}`, lines.join(''));
+    expect(sent).toMatchObject({ code: 0 });
+    const { stdout } = await run(`consume ${codec} --exit-at-end`);
+    expect(stdout).toBe(lines.join(''));
+  },
+);
+
 test('creating a topic that may exist answers with the topic, also as JSON', async () => {
   const create = 'topic create twice --partitions 2 -o json';
   const first = await run(create);

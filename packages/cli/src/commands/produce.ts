@@ -5,6 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { TributaryError } from '@tributary/common';
 import type { Client, Producer } from '@tributary/client';
+import { CODEC_NAMES, type CodecName } from '@tributary/record';
 import { Option, type Command } from 'commander';
 import { renderJson } from '../output/render';
 import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
@@ -20,7 +21,7 @@ interface ProduceOptions extends ConnectionOptions {
   readonly keySeparator?: string;
   readonly partition?: string;
   readonly acks: 'all' | 'leader' | 'none';
-  readonly codec: 'none' | 'gzip';
+  readonly codec: CodecName;
 }
 
 interface Tally {
@@ -45,7 +46,7 @@ export function registerProduceCommand(program: Command): void {
     ) // prettier-ignore
     .addOption(
       new Option('--codec <name>', 'how batches are compressed')
-        .choices(['none', 'gzip'])
+        .choices(CODEC_NAMES)
         .default('none'),
     ) // prettier-ignore
     .action(runCommand(produce));

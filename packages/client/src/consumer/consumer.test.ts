@@ -1,6 +1,6 @@
 import { hasCode, seededRandom, sleep, TributaryError } from '@tributary/common';
-import { FetchCluster, RunningClock, SimulatedClock } from '@tributary/testkit';
-import { assignOffsetAndEpoch, BatchBuilder } from '@tributary/record';
+import { FetchCluster, makeBatch, RunningClock, SimulatedClock } from '@tributary/testkit';
+import { assignOffsetAndEpoch, BatchBuilder, CODEC_NAMES } from '@tributary/record';
 import { createClient, type Client } from '../client';
 import { json, string } from '../serde';
 import type { Consumer, ConsumerOptions, ConsumerRecord } from './index';
@@ -151,6 +151,14 @@ describe('reading', () => {
     assignOffsetAndEpoch(batch, 100, 1);
     cluster.log('logs', 0).appendBytes(batch);
     expect(await takeShown(reader().records(), 2)).toEqual(['0@0 a', '0@100 later']);
+  });
+
+  test.each(CODEC_NAMES)('reads codec %s', async (codec) => {
+    cluster.createTopic('logs', 1);
+    const values = ['a', 'b'.repeat(1_000)];
+    cluster.log('logs', 0).appendBytes(makeBatch({ values, codec, leaderEpoch: 1 }));
+    const [first, second] = await take(reader().records(), 2);
+    expect([first?.value, second?.value]).toEqual(values);
   });
 
   test('a busy partition does not starve a quiet one', async () => {

@@ -160,7 +160,7 @@ export class GroupSession implements ReadSession, MemberHooks, SessionCommits {
   }
 
   take(partition: GroupPartition, { ownerEpoch, committed }: PartitionOwnership): void {
-    const cursor = new PartitionCursor(partition, ownerEpoch);
+    const cursor = new PartitionCursor(partition, ownerEpoch, this.context.codecs);
     const lost = new AbortController();
     this.owned.set(cursor.key, { cursor, ownerEpoch, committed: committed?.offset ?? -1, lost });
     this.reader.add(cursor, committed?.offset ?? this.settings.from);

@@ -79,7 +79,11 @@ export class ManualSession implements ReadSession {
         this.reader.breakDown(noPartition(view, partition));
         return;
       }
-      const cursor = new PartitionCursor({ topic, topicId, partition }, undefined);
+      const cursor = new PartitionCursor(
+        { topic, topicId, partition },
+        undefined,
+        this.context.codecs,
+      );
       if (this.reader.cursors.has(cursor.key)) continue;
       const from = offset === undefined || renewed ? start : offset;
       this.reader.add(cursor, typeof from === 'bigint' ? Number(from) : from);

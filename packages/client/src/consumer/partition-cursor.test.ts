@@ -1,3 +1,5 @@
+import { TributaryError } from '@tributary/common';
+import { CodecSet, standardCodecs } from '@tributary/record';
 import { makeBatch } from '@tributary/testkit';
 import { PartitionCursor } from './partition-cursor';
 
@@ -21,6 +23,34 @@ function takeAll(cursor: PartitionCursor): string {
 }
 
 describe('a partition cursor', () => {
+  test('says which package a codec lacks, and how to get it', () => {
+    const missing = new TributaryError('UNSUPPORTED_CODEC', 'codec lz4 needs a package', {
+      hint: 'Install it.',
+    });
+    const decompress = (): never => {
+      throw missing;
+    };
+    const codecs = new CodecSet([{ ...standardCodecs.byName('lz4'), decompress }]);
+    const place = { topic: 't', topicId: 'T', partition: 0 };
+    const cursor = new PartitionCursor(place, undefined, codecs);
+    cursor.seek(0);
+    cursor.append(makeBatch({ codec: 'lz4' }));
+    const take = (): unknown => cursor.take();
+    expect(take).toThrow(TributaryError);
+    expect(cursor.position).toBe(0);
+    cursor.append(makeBatch({ codec: 'lz4' }));
+    try {
+      take();
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: 'UNSUPPORTED_CODEC',
+        message: 't-0 at offset 0: codec lz4 needs a package',
+        hint: 'Install it.',
+      });
+    }
+    expect.assertions(3);
+  });
+
   test('hands out what was fetched, in order, one at a time', () => {
     const cursor = cursorAt(0);
     cursor.append(Buffer.concat([first, second]));

@@ -7,8 +7,15 @@
  * handed out; at most one record of a partition is in hand, which keeps its order. `version` changes whenever
  * what is under way for the old position must be ignored. Called by fetcher, delivery and the sessions.
  */
-import { partitionKey, TributaryError, type ErrorCode } from '@tributary/common';
-import { decodeBatch, readBatchHeader, splitBatches, type DecodedRecord } from '@tributary/record';
+import { hasCode, partitionKey, TributaryError, type ErrorCode } from '@tributary/common';
+import {
+  decodeBatch,
+  readBatchHeader,
+  splitBatches,
+  standardCodecs,
+  type CodecSet,
+  type DecodedRecord,
+} from '@tributary/record';
 import type { GroupPartition } from '@tributary/coordination';
 
 export interface Consumed {
@@ -49,6 +56,7 @@ export class PartitionCursor {
     readonly partition: GroupPartition,
     /** undefined: not owned through a group. */
     readonly ownerEpoch: number | undefined,
+    private readonly codecs: CodecSet = standardCodecs,
   ) {
     this.key = partitionKey(partition.topicId, partition.partition);
   }
@@ -204,6 +212,8 @@ export class PartitionCursor {
     return new TributaryError(code, `${name} at offset ${offset}: ${what}`, {
       details: { topic, partition, offset },
       cause,
+      // Where it says more than the code: which package to install.
+      ...(hasCode(cause, code) ? { hint: cause.hint } : {}),
     });
   }
 
@@ -216,7 +226,7 @@ export class PartitionCursor {
     this.currentBytes = batch.length;
     this.currentEnd = lastOffset + 1;
     try {
-      const records = isControl ? [] : decodeBatch(batch);
+      const records = isControl ? [] : decodeBatch(batch, { codecs: this.codecs });
       const early = records[0] !== undefined && records[0].offset < position;
       this.current = early ? records.filter(({ offset }) => offset >= position) : records;
     } catch (thrown) {

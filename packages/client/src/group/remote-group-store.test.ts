@@ -1,6 +1,7 @@
 import { seededRandom, silentLogger, sleep, type Deadline } from '@tributary/common';
 import { groupHandlers } from '@tributary/broker';
 import { createGroupStore, type GroupStore } from '@tributary/coordination';
+import { standardCodecs } from '@tributary/record';
 import type { Acceptor } from '@tributary/protocol';
 import {
   describeGroupStoreContract,
@@ -89,6 +90,7 @@ class RemoteGroupsHarness implements GroupStoreHarness {
       clock,
       random,
       logger: silentLogger,
+      codecs: standardCodecs,
       metadata,
       connections: {
         to: (broker) => connections.get(broker.brokerId)!,

@@ -111,7 +111,8 @@ export class ProducerCore implements SenderHost {
 
   private batchSettings(view: TopicView): BatchSettings {
     const { codec, batchBytes } = this.config;
-    return { codec, batchBytes: Math.min(batchBytes, topicLimit(view)) };
+    const { codecs } = this.context;
+    return { codec, codecs, batchBytes: Math.min(batchBytes, topicLimit(view)) };
   }
 
   private dropTopic(old: TopicView): void {

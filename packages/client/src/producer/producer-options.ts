@@ -2,7 +2,7 @@
  * The settings of a producer and what it takes and gives. Checked completely when the producer is made. Called
  * by the client.
  */
-import type { CodecName } from '@tributary/record';
+import { CODEC_NAMES, type CodecName } from '@tributary/record';
 import { Problems } from '../config-problems';
 import { bytes, type Serde } from '../serde/serde';
 import { MAX_IN_FLIGHT } from './sender/sender-state';
@@ -26,7 +26,8 @@ export interface ProducerOptions<K = Uint8Array, V = Uint8Array> {
   readonly batchBytes?: number;
   /** What the producer may hold; beyond it `send` waits. Default 33554432. */
   readonly bufferBytes?: number;
-  readonly codec?: 'none' | 'gzip';
+  /** How batches are compressed. Default `none`. `snappy`, `lz4` and `zstd` need an npm package each (zstd: or Node 22.15). */
+  readonly codec?: CodecName;
   /** From `send` to the fate of the record. Default 120000. */
   readonly deliveryTimeoutMs?: number;
   /** Batches in flight per partition. Default 5; not idempotent, only 1 keeps the order over retries. */
@@ -66,7 +67,7 @@ export function checkProducerOptions<K, V>(options: ProducerOptions<K, V>): Prod
   const problems = new Problems();
   problems.unknownSettings(options, KNOWN);
   problems.oneOf('acks', options.acks, Object.keys(wireAcks));
-  problems.oneOf('codec', options.codec, ['none', 'gzip']);
+  problems.oneOf('codec', options.codec, CODEC_NAMES);
   problems.flag('idempotent', options.idempotent);
   problems.milliseconds('lingerMs', options.lingerMs, 0);
   problems.milliseconds('deliveryTimeoutMs', options.deliveryTimeoutMs);

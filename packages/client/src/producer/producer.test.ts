@@ -1,4 +1,5 @@
 import { seededRandom, TributaryError } from '@tributary/common';
+import { CODEC_NAMES, CodecSet, standardCodecs } from '@tributary/record';
 import { ScriptedCluster, SimulatedClock, type ScriptedClusterOptions } from '@tributary/testkit';
 import { createClient, json, string, type Client, type ProducerOptions } from '..';
 
@@ -102,11 +103,27 @@ describe('sending', () => {
     expect(one?.partition).toBe(two?.partition);
   });
 
-  test('gzip', async () => {
+  test.each(CODEC_NAMES)('codec %s', async (codec) => {
     const { clock, cluster, client } = await world();
-    const producer = client.producer({ value: json<{ n: number }>(), codec: 'gzip' });
+    const producer = client.producer({ value: json<{ n: number }>(), codec });
     await clock.settleWithin(producer.send('orders', { value: { n: 1 }, partition: 0 }), 1_000);
     expect(cluster.partition('orders', 0).values).toEqual(['{"n":1}']);
+  });
+
+  test('a codec whose package is missing is told when the producer is made', async () => {
+    const load = (): never => {
+      throw new TributaryError(
+        'UNSUPPORTED_CODEC',
+        'codec zstd needs the npm package of this test',
+      );
+    };
+    const zstd = { ...standardCodecs.byName('zstd'), load };
+    const codecs = new CodecSet([standardCodecs.byName('none'), zstd]);
+    const client = createClient({ brokers: ['localhost:1'], codecs });
+    expect(() => client.producer({ codec: 'zstd' })).toThrow(/needs the npm package of this test/);
+    expect(() => client.producer({ codec: 'lz4' })).toThrow(/codec lz4 is not supported here/);
+    await client.producer({ codec: 'none' }).close();
+    await client.close();
   });
 
   test.each([

@@ -36,13 +36,14 @@ export class Producer<K = Uint8Array, V = Uint8Array> implements AsyncDisposable
   private readonly partitioner: Partitioner;
   private closed: Promise<void> | undefined;
 
-  /** Use `client.producer`. Throws INVALID_CONFIG. */
+  /** Use `client.producer`. Throws INVALID_CONFIG, or UNSUPPORTED_CODEC where the package of the codec is missing. */
   constructor(
     private readonly context: ClientContext,
     options: ProducerOptions<K, V>,
     private readonly onClosed: () => void = () => undefined,
   ) {
     this.config = checkProducerOptions(options);
+    context.codecs.byName(this.config.codec).load();
     const budget = new SendBudget(this.config.bufferBytes);
     this.partitioner = new Partitioner(context.random);
     this.core = new ProducerCore(context, this.config, budget, this.partitioner);

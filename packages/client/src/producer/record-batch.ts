@@ -8,6 +8,7 @@ import {
   decodeBatch,
   rewriteProducer,
   type CodecName,
+  type CodecSet,
   type RecordInput,
 } from '@tributary/record';
 import type { NewBatch, Stamp } from './sender/sender-state';
@@ -29,6 +30,7 @@ export interface AcceptedRecord {
 
 export interface BatchSettings {
   readonly codec: CodecName;
+  readonly codecs: CodecSet;
   readonly batchBytes: number;
 }
 
@@ -51,8 +53,8 @@ export class RecordBatch {
     private readonly settings: BatchSettings,
     readonly acceptedAt: number,
   ) {
-    const { codec, batchBytes } = settings;
-    this.builder = new BatchBuilder({ codec, maxBytes: batchBytes });
+    const { codec, codecs, batchBytes } = settings;
+    this.builder = new BatchBuilder({ codec, codecs, maxBytes: batchBytes });
   }
 
   get records(): number {
@@ -102,7 +104,10 @@ export class RecordBatch {
   /** Two batches with its records, in order. This one is empty then, and settled by them. */
   split(firstId: number): [RecordBatch, RecordBatch] {
     assert(this.encoded && this.records > 1, 'only an encoded batch of several records is split');
-    const records = decodeBatch(this.encoded, { checkCrc: false });
+    const records = decodeBatch(this.encoded, {
+      checkCrc: false,
+      codecs: this.settings.codecs,
+    });
     const middle = Math.ceil(records.length / 2);
     const first = this.part(firstId, records.slice(0, middle), 0);
     const second = this.part(firstId + 1, records.slice(middle), middle);

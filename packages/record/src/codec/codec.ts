@@ -26,7 +26,7 @@ export function inflatesBeyond(
   maxBytes: number,
   cause?: unknown,
 ): TributaryError {
-  const message = `the records of the ${codec} batch inflate to more than ${maxBytes} bytes`;
+  const message = `a ${codec} batch inflates to more than ${maxBytes} bytes`;
   return new TributaryError('BATCH_TOO_LARGE', message, { details: { codec, maxBytes }, cause });
 }
 

@@ -19,6 +19,7 @@ import { ProcessClock } from './process-clock';
 import { SimulatedBroker, type CrashOptions } from './simulated-broker';
 import { SimulatedClock } from './simulated-clock';
 import { SimulatedNetwork } from './simulated-network';
+import { storedCodecs } from './stored-codecs';
 
 export interface SimulatedClusterOptions {
   readonly seed: number;
@@ -108,6 +109,7 @@ export class SimulatedCluster {
       transport: this.network.transport(machine),
       clock: new ProcessClock(this.clock),
       random: this.random,
+      codecs: storedCodecs,
       logger: this.loggerOf(machine),
     });
     this.clients.push(client);
