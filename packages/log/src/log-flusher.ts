@@ -76,6 +76,10 @@ export class LogFlusher {
     this.settle().catch(() => undefined); // who waits for it hears of it, or begins it again
   }
 
+  get isSettled(): boolean {
+    return this.syncedCuts === this.cuts && !this.checkpointTooHigh;
+  }
+
   /**
    * Resolves once all cuts are on the device and no checkpoint vouches for what was cut. What is appended before
    * that could be torn by a power failure, or mixed with what lay there, and be taken for sound by the next start.
@@ -109,10 +113,6 @@ export class LogFlusher {
     await this.options.persistEpochs();
     await active.syncIndexes();
     await this.syncDirectory();
-  }
-
-  private get isSettled(): boolean {
-    return this.syncedCuts === this.cuts && !this.checkpointTooHigh;
   }
 
   private async settleNow(): Promise<void> {

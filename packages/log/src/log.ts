@@ -172,6 +172,10 @@ export class Log implements PartitionLog {
     this.state.observer = observer;
   }
 
+  get cutsAreSettled(): boolean {
+    return this.state.flusher.isSettled;
+  }
+
   settleCuts(): Promise<void> {
     return this.state.flusher.settle();
   }

@@ -77,6 +77,7 @@ export interface PartitionLog {
    * new bytes could be taken for one sound log by the next start. After a rejection call it again.
    */
   settleCuts(): Promise<void>;
+  readonly cutsAreSettled: boolean;
 
   /**
    * Raises the log start: what is below is not read any more, segments wholly below go in the background. Not above

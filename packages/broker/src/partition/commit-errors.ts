@@ -1,9 +1,9 @@
 /**
- * Why acks=all could not be answered with success although the batch is in the leader's log: all of these are 'maybe
- * written'. Called by `Partition`.
+ * Why a produce request could not be answered with success although the batch is in the leader's log: all of these are
+ * 'maybe written'. Called by `AckWaiters`.
  */
 import { TributaryError } from '@tributary/common';
-import { isUnderMinIsr, maximalIsrSize } from './in-sync-replicas';
+import { isUnderMinIsr, maximalIsrSize, ownEnd } from './in-sync-replicas';
 import type { LeaderState, PartitionState } from './partition-state';
 
 const outcome = 'maybe written';
@@ -21,11 +21,32 @@ export function notCommitted(
   state: PartitionState,
   waited: { readonly offset: number; readonly timeoutMs: number },
 ): TributaryError {
-  const frozen = state.role === 'leader' && isUnderMinIsr(state);
-  const why = frozen ? underMinIsr(state) : `the high watermark is at ${state.highWatermark}`;
   const { offset, timeoutMs } = waited;
+  const why = whyNotCommitted(state, offset);
   const message = `${name}: offset ${offset - 1} was not committed within ${timeoutMs} ms, ${why}`;
   return new TributaryError('TIMEOUT', message, { outcome });
+}
+
+function whyNotCommitted(state: PartitionState, offset: number): string {
+  if (state.role === 'leader' && isUnderMinIsr(state)) return underMinIsr(state);
+  if (state.role === 'leader' && ownEnd(state) < offset) return notOnDevice(state);
+  return `the high watermark is at ${state.highWatermark}`;
+}
+
+/** acks=1 with `flush=sync`. */
+export function notDurable(
+  name: string,
+  state: PartitionState,
+  waited: { readonly offset: number; readonly timeoutMs: number },
+): TributaryError {
+  const { offset, timeoutMs } = waited;
+  const why = state.role === 'leader' ? notOnDevice(state) : 'leadership ended';
+  const message = `${name}: offset ${offset - 1} was not synced within ${timeoutMs} ms, ${why}`;
+  return new TributaryError('TIMEOUT', message, { outcome });
+}
+
+function notOnDevice(state: LeaderState): string {
+  return `the leader's disk has what is below ${ownEnd(state)} (flush=sync)`;
 }
 
 export function leadershipLost(name: string, reason: string): TributaryError {

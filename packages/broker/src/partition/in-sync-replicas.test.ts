@@ -5,12 +5,14 @@ import {
   append,
   attach,
   brokers,
+  durable,
   leadEvent,
   leader,
   LAG_MS,
   offline,
   run,
   settings,
+  syncSettings,
 } from './partition-script.fixture';
 import type { EventOf, LeaderState, PartitionEvent, PartitionState } from './partition-state';
 
@@ -88,6 +90,64 @@ describe('high watermark', () => {
     const before = run(leader, attach(2), ack(2, 100)).state;
     expect(run(before, append(120), attach(2)).state.highWatermark).toBe(100);
     expect(run(before, append(120), attach(2), ack(2, 110)).state.highWatermark).toBe(110);
+  });
+});
+
+describe('high watermark with flush=sync', () => {
+  const syncLead = { ...leadEvent, settings: syncSettings };
+  const alone = { ...syncLead, isr: [1], settings: { ...syncSettings, minInsyncReplicas: 1 } };
+  const syncs = run(offline, syncLead).state;
+  const toSync = { kind: 'cluster', brokers, settings: syncSettings } as const;
+  const toOs = { kind: 'cluster', brokers, settings } as const;
+
+  it('moves no further than the device of the leader, whatever the followers have', () => {
+    const { state } = run(syncs, attach(2), append(120), ack(2, 120));
+    expect(state.highWatermark).toBe(100);
+    const { state: synced, effects } = run(state, durable(110));
+    expect(synced.highWatermark).toBe(110);
+    expect(effects).toEqual([{ kind: 'highWatermark', highWatermark: 110 }]);
+    expect(run(synced, durable(120)).state.highWatermark).toBe(120);
+  });
+
+  it('and no further than the followers, whatever the device has', () => {
+    expect(run(syncs, attach(2), append(120), durable(120), ack(2, 105)).state.highWatermark).toBe(
+      105,
+    );
+  });
+
+  it('of a leader that is its whole ISR: only what is on its device', () => {
+    const { state } = run(offline, alone, append(130));
+    expect(state.highWatermark).toBe(100);
+    expect(run(state, durable(125)).state.highWatermark).toBe(125);
+  });
+
+  it('a leader that begins with a tail that is not on its device commits none of it before it is', () => {
+    const { state } = run(offline, { ...alone, durableEndOffset: 60 });
+    expect(state).toMatchObject({ highWatermark: 60, epochStartOffset: 100 });
+    expect(run(state, durable(100)).state.highWatermark).toBe(100);
+    // It was committed before, by an earlier leader: it stays so.
+    expect(run(offline, { ...alone, durableEndOffset: 10 }).state.highWatermark).toBe(40);
+  });
+
+  it('does not go back when the setting changes to sync, and waits there for the device', () => {
+    const os = run(leader, attach(2), append(120), ack(2, 120)).state;
+    const changed = run(os, toSync, append(130), ack(2, 130)).state;
+    expect(changed.highWatermark).toBe(120);
+    expect(run(changed, durable(125)).state.highWatermark).toBe(125);
+  });
+
+  it('goes on at once when the setting changes to os', () => {
+    const waiting = run(syncs, attach(2), append(120), ack(2, 120)).state;
+    const { effects } = run(waiting, toOs);
+    expect(effects).toEqual([{ kind: 'highWatermark', highWatermark: 120 }]);
+  });
+
+  it('a follower joins by what it acknowledged, which is on its device: at or above the HW', () => {
+    const committed = run(syncs, attach(2), append(120), ack(2, 120), durable(120)).state;
+    const isrs = (end: number): number[][] =>
+      alters(run(committed, attach(3), ack(3, end)).effects);
+    expect(isrs(119)).toEqual([]);
+    expect(isrs(120)).toEqual([[1, 2, 3]]);
   });
 });
 

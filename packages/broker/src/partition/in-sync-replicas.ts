@@ -20,13 +20,19 @@ export function isUnderMinIsr(state: LeaderState): boolean {
   return state.isr.length < state.settings.minInsyncReplicas;
 }
 
+/** How far the own log counts for the HW. Also of a leader that is its whole ISR: with `flush=sync` no further than the device. */
+export function ownEnd({ logEndOffset, durableEndOffset, settings }: LeaderState): number {
+  return settings.flush === 'sync' ? Math.min(durableEndOffset, logEndOffset) : logEndOffset;
+}
+
 /**
- * min LEO over this replica, the maximal ISR, and whoever is caught up and about to join; frozen while the ISR is
- * smaller than min ISR (KAFKA-15583). Never goes back.
+ * min over what counts of this replica, of the maximal ISR, and of whoever is caught up and about to join; frozen
+ * while the ISR is smaller than min ISR (KAFKA-15583). Never goes back: after a change to `flush=sync`, or where
+ * an earlier leader had committed what is not on the device here yet, it stays above the own end that counts.
  */
 export function nextHighWatermark(state: LeaderState, now: number): number {
   if (isUnderMinIsr(state)) return state.highWatermark;
-  let offset = state.logEndOffset;
+  let offset = ownEnd(state);
   for (const follower of state.followers) {
     if (isInMaximalIsr(state, follower.brokerId) || isAboutToJoin(state, follower, now)) {
       offset = Math.min(offset, follower.logEndOffset);

@@ -33,6 +33,7 @@ export function lead(before: PartitionState, event: EventOf<'lead'>, now: number
     isr,
     replicas,
     logEndOffset,
+    durableEndOffset: event.durableEndOffset,
     epochStartOffset: logEndOffset,
     highWatermark: Math.min(before.highWatermark, logEndOffset),
     pending: undefined,
@@ -119,6 +120,10 @@ export function clusterChanged(state: LeaderState, event: EventOf<'cluster'>, no
 
 export function appended(state: LeaderState, event: EventOf<'appended'>, now: number): Step {
   return settle({ ...state, logEndOffset: event.logEndOffset }, now, []);
+}
+
+export function durable(state: LeaderState, event: EventOf<'durable'>, now: number): Step {
+  return settle({ ...state, durableEndOffset: event.durableEndOffset }, now, []);
 }
 
 export function attached(state: LeaderState, event: EventOf<'attached'>): Step {

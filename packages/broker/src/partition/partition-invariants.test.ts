@@ -2,16 +2,19 @@
  * A leader, two followers and a controller under a random schedule of appends, acknowledgements, ISR changes
  * and lost answers, checked after every step: HW <= LEO (R7), HW never goes back, HW <= least real end of every
  * replica that the controller holds for in sync (so any of them may lead), and the leader's maximal ISR is a superset of
- * the true one (R4).
+ * the true one (R4). With `flush=sync` a real end is what is on the device, the leader's own included: the power
+ * may fail everywhere at once.
  */
 import * as fc from 'fast-check';
+import type { FlushMode } from '@tributary/common';
 import { isInMaximalIsr } from './in-sync-replicas';
 import { newReplica, type LeaderState, type PartitionEffect } from './partition-state';
 import { step } from './partition-step';
 
 type Command =
   | { readonly kind: 'append'; readonly count: number }
-  | { readonly kind: 'replicate'; readonly id: number; readonly part: number }
+  | { readonly kind: 'replicate' | 'sync'; readonly id: number; readonly part: number }
+  | { readonly kind: 'syncOwn'; readonly part: number }
   | {
       readonly kind: 'acknowledge' | 'attach' | 'detach' | 'bounce' | 'ineligible';
       readonly id: number;
@@ -35,6 +38,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({ kind: kind('append'), count: fc.integer({ min: 1, max: 5 }) }),
   },
   { weight: 6, arbitrary: fc.record({ kind: kind('replicate'), id, part }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind('sync'), id, part }) },
+  { weight: 4, arbitrary: fc.record({ kind: kind('syncOwn'), part }) },
   { weight: 8, arbitrary: fc.record({ kind: kind('acknowledge'), id }) },
   { weight: 3, arbitrary: fc.record({ kind: kind('attach'), id }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('detach'), id }) },
@@ -47,6 +52,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 
 interface Replica {
   end: number;
+  durableEnd: number;
   epoch: number;
   attachedEpoch: number;
   eligible: boolean;
@@ -58,17 +64,19 @@ class World {
   now = 0;
   isr = [1, 2, 3];
   partitionEpoch = 1;
-  readonly replicas = new Map<number, Replica>(
-    [2, 3].map((one) => [one, { end: 10, epoch: one, attachedEpoch: -1, eligible: true }]),
-  );
+  readonly replicas = new Map<number, Replica>([2, 3].map((one) => [one, newFollower(one)]));
   private asked: Extract<PartitionEffect, { kind: 'alterPartition' }> | undefined;
   private readonly settings: LeaderState['settings'];
 
-  constructor(minInsyncReplicas: number) {
-    this.settings = { minInsyncReplicas, replicaLagTimeMaxMs: 300 };
+  constructor(
+    minInsyncReplicas: number,
+    private readonly flush: FlushMode,
+  ) {
+    this.settings = { minInsyncReplicas, replicaLagTimeMaxMs: 300, flush };
     const { isr, partitionEpoch, settings, brokers } = this;
-    const shared = { kind: 'lead', brokerId: 1, leaderEpoch: 1, logEndOffset: 10 } as const;
-    const event = { ...shared, partitionEpoch, isr, replicas: isr, brokers, settings };
+    const shared = { kind: 'lead', brokerId: 1, leaderEpoch: 1 } as const;
+    const ends = { logEndOffset: 10, durableEndOffset: 8 };
+    const event = { ...shared, ...ends, partitionEpoch, isr, replicas: isr, brokers, settings };
     this.state = step(newReplica(10, 5), event, 0).state as LeaderState;
   }
 
@@ -100,12 +108,23 @@ class World {
         replica.end += Math.floor((this.state.logEndOffset - replica.end) * command.part);
         return;
       }
+      case 'sync': {
+        const replica = this.replicas.get(command.id)!;
+        replica.durableEnd += Math.floor((replica.end - replica.durableEnd) * command.part);
+        return;
+      }
+      case 'syncOwn': {
+        const { logEndOffset, durableEndOffset } = this.state;
+        const synced = Math.floor((logEndOffset - durableEndOffset) * command.part);
+        return this.send({ kind: 'durable', durableEndOffset: durableEndOffset + synced });
+      }
       case 'acknowledge': {
         const { id: brokerId } = command;
         const replica = this.replicas.get(brokerId)!;
         if (replica.attachedEpoch !== replica.epoch) return;
-        const caughtUpAt = replica.end === this.state.logEndOffset ? this.now : undefined;
-        return this.send({ kind: 'acknowledged', brokerId, logEndOffset: replica.end, caughtUpAt });
+        const logEndOffset = this.countedEnd(replica);
+        const caughtUpAt = logEndOffset === this.state.logEndOffset ? this.now : undefined;
+        return this.send({ kind: 'acknowledged', brokerId, logEndOffset, caughtUpAt });
       }
       case 'attach': {
         const replica = this.replicas.get(command.id)!;
@@ -132,6 +151,10 @@ class World {
     }
   }
 
+  private countedEnd({ end, durableEnd }: Replica): number {
+    return this.flush === 'sync' ? durableEnd : end;
+  }
+
   /** A new life, which may have lost its tail: the controller takes it out of the ISR before it counts again. */
   private bounce(brokerId: number): void {
     this.controllerDrops(brokerId);
@@ -139,6 +162,7 @@ class World {
     replica.epoch += 10;
     replica.attachedEpoch = -1;
     replica.end = Math.max(0, replica.end - 3);
+    replica.durableEnd = Math.min(replica.durableEnd, replica.end);
     this.send({ kind: 'detached', brokerId });
     this.send({ kind: 'cluster', brokers: this.brokers, settings: this.settings });
   }
@@ -183,14 +207,19 @@ class World {
   }
 
   check(): void {
-    const { highWatermark, logEndOffset } = this.state;
+    const { highWatermark, logEndOffset, durableEndOffset } = this.state;
     hold(highWatermark <= logEndOffset, 'HW above LEO');
+    const own = { end: logEndOffset, durableEnd: durableEndOffset };
     for (const member of this.isr) {
-      const end = this.replicas.get(member)?.end ?? logEndOffset;
+      const end = this.countedEnd({ ...newFollower(member), ...own, ...this.replicas.get(member) });
       hold(end >= highWatermark, `broker ${member} in the true ISR ends at ${end}`);
       hold(isInMaximalIsr(this.state, member), `broker ${member} is not in the maximal ISR`);
     }
   }
+}
+
+function newFollower(brokerId: number): Replica {
+  return { end: 10, durableEnd: 9, epoch: brokerId, attachedEpoch: -1, eligible: true };
 }
 
 /** As `expect`, which is too slow for every step of every schedule. */
@@ -200,14 +229,15 @@ function hold(condition: boolean, otherwise: string): void {
 
 it('keeps R4, R7 and "every true ISR member has everything below the HW" under any schedule', () => {
   const schedule = fc.array(command, { minLength: 1, maxLength: 120, size: 'max' });
+  const flush = fc.constantFrom<FlushMode>('os', 'sync');
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 3 }), schedule, (minInsyncReplicas, commands) => {
-      const world = new World(minInsyncReplicas);
+    fc.property(fc.integer({ min: 1, max: 3 }), flush, schedule, (minIsr, mode, commands) => {
+      const world = new World(minIsr, mode);
       for (const one of commands) {
         world.run(one);
         world.check();
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 600 },
   );
 });

@@ -11,6 +11,7 @@ import {
   type OfflineState,
   type PartitionEffect,
   type PartitionEvent,
+  type PartitionSettings,
   type PartitionState,
 } from './partition-state';
 import { step } from './partition-step';
@@ -19,7 +20,12 @@ export const LAG_MS = 10_000;
 export const brokers = new Map<number, BrokerView>(
   [1, 2, 3, 4].map((id) => [id, { brokerEpoch: id * 10, eligible: true }]),
 );
-export const settings = { minInsyncReplicas: 2, replicaLagTimeMaxMs: LAG_MS };
+export const settings: PartitionSettings = {
+  minInsyncReplicas: 2,
+  replicaLagTimeMaxMs: LAG_MS,
+  flush: 'os',
+};
+export const syncSettings: PartitionSettings = { ...settings, flush: 'sync' };
 
 export const leadEvent: EventOf<'lead'> = {
   kind: 'lead',
@@ -29,6 +35,7 @@ export const leadEvent: EventOf<'lead'> = {
   isr: [1, 2],
   replicas: [1, 2, 3],
   logEndOffset: 100,
+  durableEndOffset: 100,
   brokers,
   settings,
 };
@@ -72,6 +79,10 @@ export function ack(
 export const append = (logEndOffset: number): PartitionEvent => ({
   kind: 'appended',
   logEndOffset,
+});
+export const durable = (durableEndOffset: number): PartitionEvent => ({
+  kind: 'durable',
+  durableEndOffset,
 });
 export const alters = (effects: readonly PartitionEffect[]): number[][] =>
   effects

@@ -17,7 +17,7 @@
  * forgets it, so that the same state may be taken again); highWatermark <= logEndOffset, and goes back
  * only with a truncation.
  */
-import type { ErrorCode } from '@tributary/common';
+import type { ErrorCode, FlushMode } from '@tributary/common';
 
 /** What a leader must know of the brokers to judge who may join the ISR. */
 export interface BrokerView {
@@ -83,6 +83,8 @@ export interface PendingIsr {
 export interface LeaderState extends ReplicaState {
   readonly role: 'leader';
   readonly brokerId: number;
+  /** Everything of the own log below it is on the device. With `flush=sync` only that counts for the HW. */
+  readonly durableEndOffset: number;
   /** LESO: log end offset when this epoch began. */
   readonly epochStartOffset: number;
   /** As committed by the controller. */
@@ -101,6 +103,8 @@ export interface PartitionSettings {
   /** min(min.insync.replicas, replication factor). */
   readonly minInsyncReplicas: number;
   readonly replicaLagTimeMaxMs: number;
+  /** What of the own log counts: all of it, or what is on the device. What followers acknowledge counts as they say it. */
+  readonly flush: FlushMode;
 }
 
 export type PartitionState = OfflineState | FollowerState | LeaderState;
@@ -116,6 +120,7 @@ export type PartitionEvent =
       readonly isr: readonly number[];
       readonly replicas: readonly number[];
       readonly logEndOffset: number;
+      readonly durableEndOffset: number;
       readonly brokers: BrokerViews;
       readonly settings: PartitionSettings;
     }
@@ -141,6 +146,8 @@ export type PartitionEvent =
       readonly settings: PartitionSettings;
     }
   | { readonly kind: 'appended'; readonly logEndOffset: number }
+  /** The own log is on the device up to there. */
+  | { readonly kind: 'durable'; readonly durableEndOffset: number }
   | { readonly kind: 'attached'; readonly brokerId: number; readonly brokerEpoch: number }
   | { readonly kind: 'detached'; readonly brokerId: number }
   | {

@@ -15,6 +15,7 @@ import {
   clusterChanged,
   detached,
   doubted,
+  durable,
   lead,
   ticked,
 } from './leader-step';
@@ -55,6 +56,7 @@ function leaderEvent(
   state: Extract<PartitionState, { role: 'leader' }>,
   event: EventOf<
     | 'cluster'
+    | 'durable'
     | 'attached'
     | 'detached'
     | 'acknowledged'
@@ -68,6 +70,8 @@ function leaderEvent(
   switch (event.kind) {
     case 'cluster':
       return clusterChanged(state, event, now);
+    case 'durable':
+      return durable(state, event, now);
     case 'attached':
       return attached(state, event);
     case 'detached':

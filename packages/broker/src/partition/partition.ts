@@ -17,9 +17,12 @@ import {
   type TopicConfig,
 } from '@tributary/common';
 import type { LeaderAppend, PartitionLog } from '@tributary/log';
-import { CommitPurgatory, type WaiterBudget } from './commit-purgatory';
+import { AckWaiters, type AckWait } from './ack-waiters';
+import type { Attachment } from './attachment';
+import { underMinIsr } from './commit-errors';
+import type { WaiterBudget } from './commit-purgatory';
 import { HotTail } from './hot-tail';
-import { leadershipLost, notCommitted, shortOfReplicas, underMinIsr } from './commit-errors';
+import { requireLeading } from './leader-fence';
 import { isUnderMinIsr } from './in-sync-replicas';
 import {
   newReplica,
@@ -31,16 +34,7 @@ import {
 } from './partition-state';
 import { step } from './partition-step';
 
-/** One follower's attach, as the partition sees it. The leader's side of a replication stream. */
-export interface Attachment {
-  readonly brokerId: number;
-  /** There is more to push. */
-  logMoved(): void;
-  highWatermarkMoved(): void;
-  /** This attach is over: the follower must attach anew. */
-  end(error: TributaryError): void;
-}
-
+type LogEnds = Pick<PartitionLog, 'logEndOffset' | 'durableEndOffset'>;
 export type AlterEffect = Extract<PartitionEffect, { kind: 'alterPartition' }>;
 
 export interface PartitionContext {
@@ -63,10 +57,11 @@ export class Partition {
   readonly partition: number;
   readonly name: string;
   private current: PartitionState;
-  private readonly purgatory: CommitPurgatory;
+  private readonly waiters: AckWaiters;
   private readonly hotTail: HotTail;
   private readonly attachments = new Map<number, Attachment>();
   private readonly watchers = new Set<() => void>();
+  private readonly durabilityWatchers = new Set<() => void>();
   /** Counts role changes and resignations, so that one that awaits sees that it was overtaken. */
   private roleChanges = 0;
   private doubtedAt = -Infinity;
@@ -83,8 +78,12 @@ export class Partition {
     this.name = partitionName(log.topic, log.partition);
     this.current = newReplica(log.logEndOffset, Math.max(highWatermark, log.logStartOffset));
     log.noteHighWatermark(this.current.highWatermark);
-    this.purgatory = new CommitPurgatory(context.clock, context.budget);
+    this.waiters = new AckWaiters(this.name, context, () => this.current);
     this.hotTail = new HotTail(log.logEndOffset);
+    log.observe({
+      durable: () => this.noticeDurable(),
+      failed: (error) => void this.noticeFailure(error),
+    });
   }
 
   get state(): PartitionState {
@@ -96,7 +95,7 @@ export class Partition {
   }
 
   get waiting(): number {
-    return this.purgatory.waiting;
+    return this.waiters.waiting;
   }
 
   configure(config: TopicConfig): void {
@@ -105,6 +104,7 @@ export class Partition {
     if (same) return;
     this.topicConfig = config;
     this.log.configure(config);
+    for (const watcher of [...this.durabilityWatchers]) watcher();
   }
 
   dispatch(event: PartitionEvent): void {
@@ -116,12 +116,13 @@ export class Partition {
     this.current = state;
     if (state.highWatermark !== highWatermark) this.log.noteHighWatermark(state.highWatermark);
     for (const effect of effects) this.execute(effect);
+    this.waiters.stateChanged(this.current);
   }
 
   private execute(effect: PartitionEffect): void {
     switch (effect.kind) {
       case 'highWatermark':
-        this.purgatory.reached(effect.highWatermark);
+        this.waiters.committed(effect.highWatermark);
         for (const attachment of this.attachments.values()) attachment.highWatermarkMoved();
         for (const watcher of [...this.watchers]) watcher();
         return;
@@ -143,7 +144,7 @@ export class Partition {
     this.attachments.clear();
     const error = new TributaryError('NOT_LEADER', `${this.name}: ${reason}`);
     for (const attachment of attachments) attachment.end(error);
-    this.purgatory.endAll(reason);
+    this.waiters.endAll(reason);
     for (const watcher of [...this.watchers]) watcher();
   }
 
@@ -153,12 +154,15 @@ export class Partition {
    * Takes leadership: the epoch is on disk before anything is served in it, and recorded in the state last, so that
    * a change that fails half-way is not taken for done (KAFKA-9307).
    */
-  async becomeLeader(event: Omit<EventOf<'lead'>, 'kind' | 'logEndOffset'>): Promise<void> {
+  async becomeLeader(event: Omit<EventOf<'lead'>, 'kind' | keyof LogEnds>): Promise<void> {
     this.roleChanges += 1;
     const change = this.roleChanges;
+    await this.log.settleCuts();
+    if (change !== this.roleChanges) return;
     await this.log.assignEpoch(event.leaderEpoch);
     if (change !== this.roleChanges) return;
-    this.dispatch({ kind: 'lead', ...event, logEndOffset: this.log.logEndOffset });
+    const { logEndOffset, durableEndOffset } = this.log;
+    this.dispatch({ kind: 'lead', ...event, logEndOffset, durableEndOffset });
   }
 
   /** Leads no more, nor becomes leader if it was about to; following goes on. */
@@ -176,20 +180,9 @@ export class Partition {
         `${name} is offline on this broker: ${state.reason}`,
       );
     }
-    if (state.role !== 'leader') {
-      const message = `broker ${this.context.brokerId} does not lead ${name}`;
-      throw new TributaryError('NOT_LEADER', message, { leader: leader() });
-    }
-    if (leaderEpoch >= 0 && leaderEpoch < state.leaderEpoch) {
-      const message = `leader epoch ${leaderEpoch} of ${name} is over, ${state.leaderEpoch} is now`;
-      throw new TributaryError('FENCED_LEADER_EPOCH', message, { leader: leader() });
-    }
-    if (leaderEpoch > state.leaderEpoch) {
-      const message = `leader epoch ${leaderEpoch} of ${name} is not known here, ${state.leaderEpoch} is`;
-      this.doubt();
-      throw new TributaryError('UNKNOWN_LEADER_EPOCH', message);
-    }
-    return state;
+    if (state.role === 'leader' && leaderEpoch > state.leaderEpoch) this.doubt();
+    const { brokerId } = this.context;
+    return requireLeading(state, leaderEpoch, { name, brokerId, leader });
   }
 
   private doubt(): void {
@@ -223,19 +216,10 @@ export class Partition {
     return appended;
   }
 
-  /** Calls back once: undefined when everything below `offset` is committed, else why that is not known. */
-  awaitCommit(
-    offset: number,
-    timeoutMs: number,
-    done: (error: TributaryError | undefined) => void,
-  ): void {
-    const { name } = this;
-    if (this.current.highWatermark >= offset) return done(shortOfReplicas(name, this.current));
-    this.purgatory.wait(offset, timeoutMs, (end, reason) => {
-      if (end === 'reached') return done(shortOfReplicas(name, this.current));
-      if (end === 'timeout') return done(notCommitted(name, this.current, { offset, timeoutMs }));
-      done(leadershipLost(name, reason));
-    });
+  /** Calls back once all is committed (acks -1), or this leader has it (acks 1), with `flush=sync` on the device. */
+  awaitAck(acks: number, wait: AckWait): void {
+    if (acks === 1) this.waiters.awaitOwn(wait);
+    else this.waiters.awaitCommit(wait);
   }
 
   /** Registers the newest attach of a broker; an older one ends as stale. */
@@ -301,6 +285,23 @@ export class Partition {
     const { logEndOffset, logStartOffset } = this.log;
     this.hotTail.restart(logEndOffset);
     this.dispatch({ kind: 'truncated', logEndOffset, logStartOffset });
+  }
+
+  /** What may be acknowledged to the leader: with `flush=sync` only what is on the device. */
+  get acknowledgeable(): number {
+    const { logEndOffset, durableEndOffset } = this.log;
+    return this.topicConfig.flush === 'sync' ? durableEndOffset : logEndOffset;
+  }
+
+  /** Called when `acknowledgeable` may have risen without an append, until the returned function is called. */
+  watchDurability(watcher: () => void): () => void {
+    this.durabilityWatchers.add(watcher);
+    return () => this.durabilityWatchers.delete(watcher);
+  }
+
+  private noticeDurable(): void {
+    this.dispatch({ kind: 'durable', durableEndOffset: this.log.durableEndOffset });
+    for (const watcher of [...this.durabilityWatchers]) watcher();
   }
 
   // ---- failure ----

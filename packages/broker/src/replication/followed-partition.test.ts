@@ -1,4 +1,10 @@
-import { defaultTopicConfig, seededRandom, silentLogger, type Logger } from '@tributary/common';
+import {
+  defaultTopicConfig,
+  seededRandom,
+  silentLogger,
+  TributaryError,
+  type Logger,
+} from '@tributary/common';
 import type { FollowUpInput, Push } from '@tributary/protocol';
 import { assignOffsetAndEpoch } from '@tributary/record';
 import { MemoryLog, SimulatedClock } from '@tributary/testkit';
@@ -248,4 +254,102 @@ describe('a followed partition', () => {
       expect(f.attachId()).toBe(before + 1);
     }
   });
+});
+
+describe('a followed partition with flush=sync', () => {
+  const acked = ({ sent }: ReturnType<typeof followed>): unknown[] =>
+    sent.flatMap(({ acknowledge }) => (acknowledge ? [acknowledge.logEndOffset] : []));
+  function synced(batches = 2): ReturnType<typeof followed> {
+    const f = followed(batches);
+    f.partition.configure({ ...config, flush: 'sync' });
+    f.log.holdSyncs();
+    return f;
+  }
+
+  it('acknowledges after its own sync, and returns the credit then: many pushes, one acknowledgement', () => {
+    const f = synced();
+    f.accept();
+    let bytes = 0;
+    for (let push = 0; push < 3; push += 1) {
+      bytes += f.push().batches.length;
+      f.follower.onPush(f.push());
+    }
+    expect(f.log.logEndOffset).toBe(5);
+    expect(acked(f)).toEqual([]);
+    f.log.syncTo(5);
+    expect(acked(f)).toEqual([5]);
+    expect(f.sent.at(-1)?.acknowledge).toMatchObject({ creditBytes: bytes, markId: 5 });
+  });
+
+  it('answers marks with what is on the device, so that its caught-up time is true', () => {
+    const f = synced();
+    f.accept();
+    f.follower.onPush(f.push());
+    f.follower.onMark({ ...f.push(), markId: 6 });
+    expect(f.sent.at(-1)?.acknowledge).toMatchObject({
+      logEndOffset: 2,
+      markId: 6,
+      creditBytes: 0,
+    });
+    f.log.syncTo(3);
+    expect(f.sent.at(-1)?.acknowledge).toMatchObject({ logEndOffset: 3, markId: 6 });
+  });
+
+  it('a log that is not on the device yet when it attaches is acknowledged once it is', () => {
+    const f = followed(0);
+    f.partition.configure({ ...config, flush: 'sync' });
+    f.log.holdSyncs();
+    f.log.appendAsFollower(batchAt(0));
+    f.follower.attach();
+    f.accept();
+    f.follower.onMark(f.push());
+    expect(acked(f)).toEqual([]);
+    f.log.syncTo(1);
+    expect(acked(f)).toEqual([1]);
+  });
+
+  it('what was synced for an attach that is over is not acknowledged on it', () => {
+    const f = synced();
+    f.accept();
+    f.follower.onPush(f.push());
+    f.follower.streamClosed();
+    f.log.syncTo(3);
+    expect(acked(f)).toEqual([]);
+    f.follower.stop();
+  });
+
+  it('the setting changes to os: what waits for the device is acknowledged at once', () => {
+    const f = synced();
+    f.accept();
+    f.follower.onPush(f.push());
+    f.partition.configure(config);
+    expect(acked(f)).toEqual([3]);
+  });
+
+  it('a sync that fails in the background takes the replica offline at once', () => {
+    const f = synced();
+    f.accept();
+    f.follower.onPush(f.push());
+    f.log.fail(new TributaryError('STORAGE_ERROR', 'EIO'));
+    expect(f.partition.state).toMatchObject({ role: 'offline', failed: true });
+    f.log.syncTo(3);
+    expect(acked(f)).toEqual([]);
+  });
+});
+
+it('what was cut is cut on the device before the replica attaches again, and nothing is appended meanwhile', async () => {
+  const f = followed(4);
+  const release = f.log.holdCuts();
+  const named = { topicId: 'id', partition: 0, leaderEpoch: EPOCH, attachId: f.attachId() };
+  const truncate = { epoch: 3, endOffset: 2 };
+  f.follower.onAttachResult({ ...named, outcome: 'truncate', truncate });
+  await f.clock.advance(5_000);
+  expect(f.log.logEndOffset).toBe(2);
+  expect(f.attachId()).toBe(1);
+  f.accept();
+  f.follower.onPush(f.push());
+  expect(f.log.logEndOffset).toBe(2);
+  release();
+  await f.clock.advance(0);
+  expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
 });

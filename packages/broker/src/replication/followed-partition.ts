@@ -3,8 +3,10 @@
  * acknowledges. Everything that the leader says repeats the attach id; what repeats an older one, or
  * another epoch, is dropped.
  *
- * Invariants: the divergence of the logs is settled before the HW is touched (KAFKA-14704); a push is
- * appended only where it continues the log; after `stop` the partition is not touched any more (KAFKA-13207).
+ * Invariants: the divergence of the logs is settled before the HW is touched (KAFKA-14704), and what was cut is cut
+ * on the device before anything is appended behind it; a push is appended only where it continues the log;
+ * with `flush=sync` nothing is acknowledged that is not on the device; after `stop` the partition is not touched any
+ * more (KAFKA-13207).
  * Called by `FollowerLink`.
  */
 import {
@@ -28,6 +30,7 @@ import {
 } from '@tributary/protocol';
 import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
+import { OwedAcknowledgements } from './owed-acknowledgements';
 import { cutFor } from './truncation';
 
 export interface FollowedPartitionHost {
@@ -46,17 +49,22 @@ export class FollowedPartition {
   /** undefined: not attached and not attaching. */
   private attachId: number | undefined;
   private accepted = false;
+  private owed = new OwedAcknowledgements(0);
   private failures = 0;
   /** Why the last push could not be appended; until one can, an accepted attach is no success: back off. */
   private refusedPush: ErrorCode | undefined;
   private retryTimer: Timer | undefined;
   private stopped = false;
+  private settling = false;
+  private readonly unwatch: () => void;
 
   constructor(
     readonly partition: Partition,
     readonly leaderEpoch: number,
     private readonly host: FollowedPartitionHost,
-  ) {}
+  ) {
+    this.unwatch = partition.watchDurability(() => this.acknowledge());
+  }
 
   get attached(): boolean {
     return this.accepted;
@@ -69,8 +77,10 @@ export class FollowedPartition {
     if (this.stopped || !this.host.up || !this.isCurrent) return;
     const { partition, leaderEpoch } = this;
     const { log } = partition;
+    if (!log.cutsAreSettled) return this.settle();
     this.attachId = this.host.nextAttachId();
     this.accepted = false;
+    this.owed = new OwedAcknowledgements(log.logEndOffset);
     this.host.send({
       attach: {
         topic: partition.topic,
@@ -86,6 +96,23 @@ export class FollowedPartition {
     });
   }
 
+  /** Attaches when the device has what was cut. */
+  private settle(): void {
+    this.attachId = undefined;
+    this.accepted = false;
+    if (this.settling) return;
+    this.settling = true;
+    const done = (next: () => void) => (): void => {
+      this.settling = false;
+      if (this.attachId === undefined && !this.retryTimer) next();
+    };
+    const { log } = this.partition;
+    log.settleCuts().then(
+      done(() => this.attach()),
+      (thrown: unknown) => done(() => this.attachLater(TributaryError.from(thrown)))(),
+    );
+  }
+
   /** The stream is gone: the link attaches again on the next one. */
   streamClosed(): void {
     this.attachId = undefined;
@@ -98,6 +125,7 @@ export class FollowedPartition {
     if (this.stopped) return;
     this.detach();
     this.stopped = true;
+    this.unwatch();
     this.streamClosed();
   }
 
@@ -149,13 +177,15 @@ export class FollowedPartition {
       this.refusedPush = error.code;
       return this.attachLater(error, isNews);
     }
-    this.acknowledge(push.markId, push.batches.length);
+    this.owed.pushed(partition.log.logEndOffset, push.batches.length, push.markId);
+    this.acknowledge();
   }
 
   onMark(mark: Mark): void {
     if (!this.isMine(mark) || !this.accepted) return;
     this.observe(mark.highWatermark);
-    this.acknowledge(mark.markId, 0);
+    this.owed.marked(mark.markId);
+    this.acknowledge();
   }
 
   onDetached(detached: Detached): void {
@@ -170,17 +200,19 @@ export class FollowedPartition {
     this.partition.dispatch({ kind: 'replicated', logEndOffset, leaderHighWatermark });
   }
 
-  private acknowledge(markId: number, creditBytes: number): void {
+  /** After an append or a mark, and when the device has more. */
+  private acknowledge(): void {
     const { partition, leaderEpoch } = this;
+    if (!this.accepted || !this.isCurrent) return;
+    const owed = this.owed.take(partition.acknowledgeable);
+    if (!owed) return;
     this.host.send({
       acknowledge: {
         topicId: partition.topicId,
         partition: partition.partition,
         leaderEpoch,
         attachId: this.attachId,
-        logEndOffset: partition.log.logEndOffset,
-        markId,
-        creditBytes,
+        ...owed,
       },
     });
   }

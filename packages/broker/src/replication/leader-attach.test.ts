@@ -37,7 +37,7 @@ async function attached(
     isr: [1, 2],
     replicas: [1, 2],
     brokers: new Map(),
-    settings: { minInsyncReplicas: 1, replicaLagTimeMaxMs: 10_000 },
+    settings: { minInsyncReplicas: 1, replicaLagTimeMaxMs: 10_000, flush: 'os' },
   });
   for (let at = 0; at < 10; at += 1) partition.append(batchOf([`${at}`]), undefined);
   const ended: TributaryError[] = [];

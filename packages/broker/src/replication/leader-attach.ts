@@ -8,7 +8,8 @@
 import { assert, TributaryError } from '@tributary/common';
 import type { Acknowledge, Attach, MarkInput, PushInput } from '@tributary/protocol';
 import { endOfBatches } from '../partition/end-of-batches';
-import type { Attachment, Partition } from '../partition/partition';
+import type { Attachment } from '../partition/attachment';
+import type { Partition } from '../partition/partition';
 import { CaughtUpMarks } from './caught-up-marks';
 
 /** What the attach asks of the stream that it lives on. */

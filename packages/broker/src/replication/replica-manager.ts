@@ -330,6 +330,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     return {
       minInsyncReplicas: Math.min(partition.config.minInsyncReplicas, replicationFactor),
       replicaLagTimeMaxMs: this.limits.replicaLagTimeMaxMs,
+      flush: partition.config.flush,
     };
   }
 

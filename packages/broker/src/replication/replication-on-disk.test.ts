@@ -2,6 +2,7 @@ import { defaultTopicConfig, seededRandom, silentLogger } from '@tributary/commo
 import { LogDirectory } from '@tributary/log';
 import { decodeBatch, splitBatches } from '@tributary/record';
 import { SimulatedClock, SimulatedDisk, SimulatedNetwork } from '@tributary/testkit';
+import { endOfBatches } from '../partition/end-of-batches';
 import { DataCluster, TOPIC_ID } from './data-cluster.fixture';
 
 const IDS = [1, 2, 3];
@@ -48,7 +49,13 @@ async function world(): Promise<{
   }
   const content = (id: number): Buffer => {
     const log = stores.get(id)!.get(TOPIC_ID, 0)!;
-    return log.read(log.logStartOffset, 1e9, log.logEndOffset);
+    const parts: Buffer[] = [];
+    for (let offset = log.logStartOffset; offset < log.logEndOffset;) {
+      // One read stays within a segment.
+      parts.push(log.read(offset, 1e9, log.logEndOffset));
+      offset = endOfBatches(parts.at(-1)!, offset);
+    }
+    return Buffer.concat(parts);
   };
   return {
     clock,

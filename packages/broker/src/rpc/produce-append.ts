@@ -38,9 +38,12 @@ function append(host: DataHost, entry: ProducePartition, acks: number, caller: C
   const { partition } = ledPartition(host, entry, caller);
   if (acks === -1) {
     partition.requireMinIsr();
-    if (host.budget.full) throw overloaded(`${host.budget.maxWaiters} answers are owed already`);
   } else if (host.isIsolated) {
     throw isolated();
+  }
+  const waits = acks === -1 || (acks === 1 && partition.config.flush === 'sync');
+  if (waits && host.budget.full) {
+    throw overloaded(`${host.budget.maxWaiters} answers are owed already`);
   }
   const batch = batchOf(host, entry, partition);
   checkSize(batch, partition);

@@ -79,15 +79,17 @@ function produceEntry(host: DataHost, request: ProduceRequest, context: EntryCon
   } catch (error) {
     return answer.refuse(entry, TributaryError.from(error));
   }
-  if (request.acks !== -1) return answer.accept(entry, appended);
+  if (request.acks === 0) return answer.accept(entry, appended);
+  const { partition, endOffset: offset } = appended;
   const { maxProduceTimeoutMs, defaultProduceTimeoutMs } = host.limits;
   const timeoutMs = Math.min(request.timeoutMs || defaultProduceTimeoutMs, maxProduceTimeoutMs);
-  appended.partition.awaitCommit(appended.endOffset, timeoutMs, (error) => {
+  const done = (error: TributaryError | undefined): void => {
     if (!error) return answer.accept(entry, appended);
-    const leader = host.leaderHint(appended.partition, caller.listener);
+    const leader = host.leaderHint(partition, caller.listener);
     const { code, message, outcome } = error;
     answer.refuse(entry, new TributaryError(code, message, { outcome, leader }));
-  });
+  };
+  partition.awaitAck(request.acks, { offset, timeoutMs, done });
 }
 
 class ProduceAnswer {

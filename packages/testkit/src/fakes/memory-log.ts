@@ -35,6 +35,8 @@ export class MemoryLog implements PartitionLog {
   /** Resolves asynchronous work; tests replace it to hold things up. */
   beforeAssignEpoch: () => Promise<void> = () => Promise.resolve();
   private observer: LogObserver | undefined;
+  private cutsSettled = true;
+  private settlingCuts: Promise<void> = Promise.resolve();
   /** undefined: everything that is appended. */
   private durableEnd: number | undefined;
   private batches: StoredBatch[] = [];
@@ -219,8 +221,23 @@ export class MemoryLog implements PartitionLog {
     this.logStartOffset = offset;
   }
 
+  get cutsAreSettled(): boolean {
+    return this.cutsSettled;
+  }
+
+  /** From now on the next `settleCuts` hangs until the test says so. */
+  holdCuts(): () => void {
+    this.cutsSettled = false;
+    let release: () => void = () => undefined;
+    this.settlingCuts = new Promise((resolve) => (release = resolve));
+    return () => {
+      this.cutsSettled = true;
+      release();
+    };
+  }
+
   settleCuts(): Promise<void> {
-    return Promise.resolve();
+    return this.settlingCuts;
   }
 
   private forgetProducersFrom(offset: number): void {
