@@ -6,6 +6,7 @@ import type {
   LocalReplica,
   OfflineReplica,
   PartitionState,
+  RestoredReplica,
   StopReplica,
   StopResult,
 } from '@tributary/protocol';
@@ -25,8 +26,10 @@ export interface ReplicaHost {
   resignAll(reason: string): void;
   /** What lies on the disks, for BrokerHello. */
   localReplicas(): LocalReplica[];
-  /** Whose disk failed: out of service until the next start. Told to each controller. */
+  /** Those that cannot serve, be it for good or while they are refilled. Told to each controller. */
   offlineReplicas(): OfflineReplica[];
+  /** Those that were told to be offline in this registration and are complete again. Told to each controller. */
+  restoredReplicas(): RestoredReplica[];
   /** The new registration's epoch, after each (re-)registration; undefined while not registered. */
   setBrokerEpoch(brokerEpoch: number | undefined): void;
   /** Both ZooKeeper and controller silent for zombieGraceMs: refuse acks 0 and 1 while true. */
@@ -40,6 +43,8 @@ export interface IsrChange {
   readonly leaderEpoch: number;
   readonly partitionEpoch: number;
   readonly isr: readonly { readonly brokerId: number; readonly brokerEpoch: number }[];
+  /** A person accepts that this damaged replica alone counts; see the proto. Default: no. */
+  readonly acceptLoss?: boolean;
 }
 
 /** The way to the controller, as leaders use it. Implemented by the control-stream receiver. */
@@ -52,4 +57,6 @@ export interface PartitionAlterer {
   alterPartition(change: IsrChange): Promise<PartitionState>;
   /** One more of ReplicaHost.offlineReplicas. Without a stream now the next one begins with all of them. */
   replicaFailed(replica: OfflineReplica): void;
+  /** One more of ReplicaHost.restoredReplicas. Without a stream now the next one begins with all of them. */
+  replicaRestored(replica: RestoredReplica): void;
 }

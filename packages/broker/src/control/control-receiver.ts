@@ -21,6 +21,7 @@ import {
   type MessageStream,
   type OfflineReplica,
   type PartitionState,
+  type RestoredReplica,
 } from '@tributary/protocol';
 import type { ControlLimits } from '../control-limits';
 import type { MetadataCache } from '../metadata/metadata-cache';
@@ -88,6 +89,11 @@ export class ControlReceiver implements PartitionAlterer {
   replicaFailed(replica: OfflineReplica): void {
     const session = this.current?.session;
     if (session?.ready) session.replicasOffline([replica]);
+  }
+
+  replicaRestored(replica: RestoredReplica): void {
+    const session = this.current?.session;
+    if (session?.ready) session.replicasRestored([replica]);
   }
 
   controlledShutdown(timeoutMs: number): Promise<number> {

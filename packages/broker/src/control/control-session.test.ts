@@ -7,10 +7,11 @@ import type {
   LocalReplica,
   MessageStream,
   OfflineReplica,
+  RestoredReplica,
   StopResult,
 } from '@tributary/protocol';
 import { MetadataCache } from '../metadata/metadata-cache';
-import { ControlSession, maxOfflineReplicasPerMessage } from './control-session';
+import { ControlSession, maxReplicasPerMessage } from './control-session';
 import { maxPendingControlRequests, PendingRequests } from './pending-requests';
 
 /** A session on a stream that writes down what is sent. */
@@ -22,6 +23,7 @@ class Session {
   release: () => void = () => undefined;
   isSlow = false;
   offline: OfflineReplica[] = [];
+  restored: RestoredReplica[] = [];
   readonly session: ControlSession;
 
   constructor() {
@@ -60,6 +62,7 @@ class Session {
         resignAll: () => undefined,
         localReplicas: (): LocalReplica[] => [],
         offlineReplicas: () => this.offline,
+        restoredReplicas: () => this.restored,
         setBrokerEpoch: () => undefined,
         setIsolated: () => undefined,
       },
@@ -99,20 +102,23 @@ function describeUp(message: ControlUpInput): string {
   if (message.heartbeat) return `heartbeat ${Number(message.heartbeat.id)}`;
   if (message.replicasStopped) return `stopped ${message.replicasStopped.results?.length}`;
   if (message.replicasOffline) return `offline ${message.replicasOffline.replicas?.length}`;
+  if (message.replicasRestored) return `restored ${message.replicasRestored.replicas?.length}`;
   return message.body ?? 'nothing';
 }
 
 describe('ControlSession', () => {
-  it('tells every controller which disks failed before it acknowledges the image, a message at a time', async () => {
+  it('tells every controller which replicas are offline, and which are restored, before it acknowledges the image, a message at a time', async () => {
     const session = new Session();
-    session.offline = Array.from({ length: maxOfflineReplicasPerMessage + 1 }, (_, partition) => ({
+    session.offline = Array.from({ length: maxReplicasPerMessage + 1 }, (_, partition) => ({
       topicId: 'T',
       partition,
       reason: 'EIO',
+      incident: 1,
     }));
+    session.restored = [{ topicId: 'T', partition: 7, incident: 1 }];
     session.image(3);
     await settle();
-    expect(session.sent).toEqual(['offline 1000', 'offline 1', 'ack 3']);
+    expect(session.sent).toEqual(['restored 1', 'offline 1000', 'offline 1', 'ack 3']);
   });
 
   it('puts image and deltas in force in their sequence and acknowledges each after it is', async () => {

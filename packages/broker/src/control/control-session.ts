@@ -16,6 +16,7 @@ import {
   type MessageStream,
   type OfflineReplica,
   type PartitionState,
+  type RestoredReplica,
 } from '@tributary/protocol';
 import type { ClusterImage } from '../metadata/cluster-image';
 import type { MetadataCache } from '../metadata/metadata-cache';
@@ -38,7 +39,7 @@ type Work =
   | { readonly type: 'delta'; readonly delta: Delta };
 
 /** Of one message. */
-export const maxOfflineReplicasPerMessage = 1_000;
+export const maxReplicasPerMessage = 1_000;
 /** Images and deltas that may wait while one is put in force. */
 export const maxWaitingUpdates = 10_000;
 
@@ -117,6 +118,7 @@ export class ControlSession {
     const { brokerEpoch, alterPartitionTimeoutMs } = this.options;
     const requestId = (this.requests += 1);
     const { topic, topicId, partition, leaderEpoch, partitionEpoch, isr } = change;
+    const { acceptLoss = false } = change;
     const answer = this.alterations.add(requestId, alterPartitionTimeoutMs, 'an ISR change');
     this.stream.send({
       alterPartition: {
@@ -128,6 +130,7 @@ export class ControlSession {
         leaderEpoch,
         partitionEpoch,
         isr: isr.map((member) => ({ ...member })),
+        acceptLoss,
       },
       body: 'alterPartition',
     });
@@ -135,9 +138,14 @@ export class ControlSession {
   }
 
   replicasOffline(replicas: readonly OfflineReplica[]): void {
-    for (let from = 0; from < replicas.length; from += maxOfflineReplicasPerMessage) {
-      const some = replicas.slice(from, from + maxOfflineReplicasPerMessage);
+    for (const some of chunksOf(replicas)) {
       this.stream.send({ replicasOffline: { replicas: some }, body: 'replicasOffline' });
+    }
+  }
+
+  replicasRestored(replicas: readonly RestoredReplica[]): void {
+    for (const some of chunksOf(replicas)) {
+      this.stream.send({ replicasRestored: { replicas: some }, body: 'replicasRestored' });
     }
   }
 
@@ -190,6 +198,7 @@ export class ControlSession {
     if (this.isOver) return;
     this.isImaged = true;
     // Before the acknowledgement, with which this broker becomes eligible.
+    this.replicasRestored(host.restoredReplicas());
     this.replicasOffline(host.offlineReplicas());
     this.acknowledge(image.sequence);
   }
@@ -213,6 +222,13 @@ export class ControlSession {
   private acknowledge(sequence: number): void {
     this.stream.send({ ack: { sequence }, body: 'ack' });
   }
+}
+
+function chunksOf<T>(replicas: readonly T[]): T[][] {
+  const count = Math.ceil(replicas.length / maxReplicasPerMessage);
+  return Array.from({ length: count }, (_, chunk) =>
+    replicas.slice(chunk * maxReplicasPerMessage, (chunk + 1) * maxReplicasPerMessage),
+  );
 }
 
 function errorOf(wire: Parameters<typeof fromWireError>[0] | null | undefined): TributaryError {

@@ -96,7 +96,8 @@ function ineligible(
 ): string | undefined {
   const broker = state.brokers.get(member.brokerId);
   if (!broker) return 'is not registered';
-  if (!serving(state.brokers, topicId, partition).has(member.brokerId)) return 'has a failed disk';
+  if (!serving(state.brokers, topicId, partition).has(member.brokerId))
+    return 'has a replica that is offline';
   const isMember = entry.stored?.isr.includes(member.brokerId) ?? false;
   const epoch = broker.registration.brokerEpoch;
   // A member since before this leader's epoch may never have attached: the leader knows no epoch of it.

@@ -2,10 +2,9 @@
  * What the controller does when brokers come, go, bounce, fall silent. Part of `step`; says what changed and
  * leaves the partitions to `reconcileAll`.
  */
-import { partitionKey } from '@tributary/common';
 import type { RegisteredBroker } from '@tributary/coordination';
-import type { OfflineReplica } from '@tributary/protocol';
 import { isTrusted } from './broker-standing';
+import { endOutages } from './outage-duties';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife, ControllerEvent } from './controller-event';
 import type { BrokerState } from './controller-state';
@@ -20,6 +19,7 @@ export function onBrokersChanged(
   for (const brokerId of [...draft.allBrokers().keys()]) {
     if (present.has(brokerId)) continue;
     draft.effect({ type: 'close-link', brokerId });
+    endOutages(draft, brokerId);
     draft.removeBroker(brokerId);
     draft.journal(`broker ${brokerId}`, 'gone', 'its registration ended');
     changed = true;
@@ -29,6 +29,7 @@ export function onBrokersChanged(
     const known = draft.broker(brokerId)?.registration.brokerEpoch;
     if (known !== undefined && known >= brokerEpoch) continue;
     if (known !== undefined) draft.effect({ type: 'close-link', brokerId });
+    endOutages(draft, brokerId);
     draft.addBroker(registration);
     const why = known === undefined ? 'registered' : `bounced: broker epoch was ${known}`;
     draft.journal(`broker ${brokerId}`, `joins in broker epoch ${brokerEpoch}`, why);
@@ -44,7 +45,7 @@ type StreamEvent = Extract<
 
 /** True when the broker's standing changed. */
 export function onStreamEvent(draft: ControllerDraft, event: StreamEvent): boolean {
-  const broker = currentLife(draft, event);
+  const broker = draft.brokerInLife(event);
   if (!broker) return false;
   if (event.type === 'acknowledged' && event.sequence < broker.imageSequence) return false;
   const moved = draft.moveBroker(broker, event.type);
@@ -65,7 +66,7 @@ export function onStreamEvent(draft: ControllerDraft, event: StreamEvent): boole
 export function onLate(draft: ControllerDraft, lives: readonly BrokerLife[]): 'most' | 'some' {
   const { controllerId } = draft.state;
   const late = lives.flatMap((life) => {
-    const broker = currentLife(draft, life);
+    const broker = draft.brokerInLife(life);
     return broker && life.brokerId !== controllerId ? [broker] : [];
   });
   const trustedLate = late.filter((broker) => isTrusted(broker.standing)).length;
@@ -81,31 +82,4 @@ export function onLate(draft: ControllerDraft, lives: readonly BrokerLife[]): 'm
     draft.journal(`broker ${brokerId}`, 'failed', why);
   }
   return 'some';
-}
-
-/** They keep no seat while this registration lasts. True when something is new. */
-export function onReplicasOffline(
-  draft: ControllerDraft,
-  event: BrokerLife & { readonly replicas: readonly OfflineReplica[] },
-): boolean {
-  const broker = currentLife(draft, event);
-  if (!broker) return false;
-  const offline = new Set(broker.offline);
-  for (const { topicId, partition, reason } of event.replicas) {
-    const topic = draft.allTopics().get(topicId);
-    const key = partitionKey(topicId, partition);
-    if (!topic?.partitions[partition] || offline.has(key)) continue;
-    offline.add(key);
-    const who = `${topic.record.topic}-${partition}`;
-    draft.journal(who, `offline on broker ${event.brokerId}`, reason);
-  }
-  if (offline.size === broker.offline.size) return false;
-  draft.setBroker({ ...broker, offline });
-  return true;
-}
-
-/** Of an event about a stream: the broker, if it still is in that life. */
-export function currentLife(draft: ControllerDraft, life: BrokerLife): BrokerState | undefined {
-  const broker = draft.broker(life.brokerId);
-  return broker?.registration.brokerEpoch === life.brokerEpoch ? broker : undefined;
 }

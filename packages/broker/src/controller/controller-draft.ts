@@ -4,13 +4,13 @@
  * no publication, then one publication, then images, then the answers that must come after it.
  * Lives within one `step`; never escapes it.
  */
-import type { TributaryError } from '@tributary/common';
+import { partitionKey, type TributaryError } from '@tributary/common';
 import type {
   RegisteredBroker,
   TopicRecord,
   VersionedPartitionState,
 } from '@tributary/coordination';
-import type { BrokerInfo, PartitionState, StopReplica } from '@tributary/protocol';
+import type { BrokerInfo, PartitionState, ReplicaOutage, StopReplica } from '@tributary/protocol';
 import { isLinked, isTrusted, nextStanding, type StandingEvent } from './broker-standing';
 import {
   topicInfoOf,
@@ -18,11 +18,13 @@ import {
   type KeyedWrite,
   type Publication,
 } from './controller-effect';
+import type { BrokerLife } from './controller-event';
 import {
   isNewLife,
   type AlterRequest,
   type BrokerState,
   type ControllerState,
+  type Outage,
   type PartitionEntry,
   type TopicState,
 } from './controller-state';
@@ -68,6 +70,12 @@ export class ControllerDraft {
     return (this.brokers ?? this.base.brokers).get(brokerId);
   }
 
+  /** Of an event about a stream: the broker, if it still is in that life. */
+  brokerInLife(life: BrokerLife): BrokerState | undefined {
+    const broker = this.broker(life.brokerId);
+    return broker?.registration.brokerEpoch === life.brokerEpoch ? broker : undefined;
+  }
+
   allBrokers(): ReadonlyMap<number, BrokerState> {
     return this.brokers ?? this.base.brokers;
   }
@@ -97,7 +105,7 @@ export class ControllerDraft {
   }
 
   addBroker(registration: RegisteredBroker): void {
-    const offline = new Set<string>();
+    const offline = new Map<string, Outage>();
     const standing = 'joining';
     this.setBroker({ registration, standing, leaving: false, offline, imageSequence: -1 });
     this.effect({ type: 'open-link', registration });
@@ -259,7 +267,25 @@ export function wireState(
     isr: [...stored.isr],
     eligibleLeaders: [...stored.eligibleLeaders],
     replicas: [...entry.replicas],
+    offlineReplicas: outages(stored, entry, brokers),
   };
+}
+
+/**
+ * A broker that reads itself here may drop what its replica holds, to be refilled: so it is not told while a write is
+ * under way that gives it a seat. One that begins later does not, for `serving` leaves it out.
+ */
+function outages(
+  { topicId, partition }: VersionedPartitionState,
+  { replicas, write }: PartitionEntry,
+  brokers: ReadonlyMap<number, BrokerState>,
+): ReplicaOutage[] {
+  const key = partitionKey(topicId, partition);
+  return replicas.flatMap((brokerId) => {
+    const outage = brokers.get(brokerId)?.offline.get(key);
+    const seats = write ? [...write.state.isr, ...write.state.eligibleLeaders] : [];
+    return outage && !seats.includes(brokerId) ? [{ brokerId, ...outage }] : [];
+  });
 }
 
 /** A topic as first read, nothing of it decided yet. */

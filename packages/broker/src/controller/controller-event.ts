@@ -11,7 +11,12 @@ import type {
   TopicRecord,
   VersionedPartitionState,
 } from '@tributary/coordination';
-import type { LocalReplica, OfflineReplica, StopResult } from '@tributary/protocol';
+import type {
+  LocalReplica,
+  OfflineReplica,
+  RestoredReplica,
+  StopResult,
+} from '@tributary/protocol';
 import type { AlterRequest, ShutdownRequest } from './controller-state';
 
 export interface TopicContext {
@@ -62,6 +67,10 @@ export type ControllerEvent =
   | ({
       readonly type: 'replicas-offline';
       readonly replicas: readonly OfflineReplica[];
+    } & BrokerLife)
+  | ({
+      readonly type: 'replicas-restored';
+      readonly replicas: readonly RestoredReplica[];
     } & BrokerLife)
   | { readonly type: 'timer'; readonly timer: ControllerTimer }
   | { readonly type: 'resign'; readonly why: string };

@@ -141,6 +141,9 @@ export class ControllerLinks implements ControlLinkHost {
     } else if (message.replicasOffline) {
       const { replicas } = message.replicasOffline;
       this.options.event({ type: 'replicas-offline', ...life, replicas });
+    } else if (message.replicasRestored) {
+      const { replicas } = message.replicasRestored;
+      this.options.event({ type: 'replicas-restored', ...life, replicas });
     } else {
       throw new TributaryError('INVALID_ARGUMENT', 'a control message without a known body');
     }

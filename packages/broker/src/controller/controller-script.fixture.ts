@@ -124,6 +124,7 @@ export class ControllerScript {
       brokerEpoch?: number;
       memberEpochs?: Readonly<Record<number, number>>;
       requestId?: number;
+      acceptLoss?: boolean;
     }> = {},
   ): this {
     const stored = this.partition(where).stored;
@@ -140,6 +141,7 @@ export class ControllerScript {
         brokerId: id,
         brokerEpoch: changes.memberEpochs?.[id] ?? epochOf(id),
       })),
+      acceptLoss: changes.acceptLoss ?? false,
     };
     return this.event({ type: 'alter-partition', brokerId, request });
   }
@@ -221,9 +223,11 @@ function lineOf(effect: ControllerEffect): string | readonly string[] | undefine
         ...publication.removedBrokers.map((id) => `no broker ${id}`),
         ...publication.topics.map((t) => `topic ${t.topic}`),
         ...publication.removedTopicIds.map((id) => `no topic ${id}`),
-        ...publication.partitions.map(
-          (p) => `${p.topic}/${p.partition} leader ${p.leader} epoch ${p.leaderEpoch}`,
-        ),
+        ...publication.partitions.map((p) => {
+          const offline = p.offlineReplicas.map(({ brokerId }) => brokerId).join(',');
+          const more = offline === '' ? '' : ` offline ${offline}`;
+          return `${p.topic}/${p.partition} leader ${p.leader} epoch ${p.leaderEpoch}${more}`;
+        }),
         ...[...publication.stopReplicas].flatMap(([id, requests]) =>
           requests.map((r) => `delete ${r.topic}/${r.partition} on ${id}`),
         ),

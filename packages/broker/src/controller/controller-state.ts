@@ -37,10 +37,16 @@ export interface BrokerState {
   readonly standing: Standing;
   /** Asked for controlled shutdown in this registration: gets nothing new, gives away what it can. */
   readonly leaving: boolean;
-  /** `partitionKey`s of its replicas whose disk failed, in this registration. */
-  readonly offline: ReadonlySet<string>;
+  /** Its replicas that cannot serve, in this registration, by `partitionKey`. */
+  readonly offline: ReadonlyMap<string, Outage>;
   /** Sequence of the image that the present stream began with; an acknowledgement below it is of another. */
   readonly imageSequence: number;
+}
+
+export interface Outage {
+  /** As the broker counts them: a higher one is another outage. */
+  readonly incident: number;
+  readonly reason: string;
 }
 
 export interface ShutdownRequest {

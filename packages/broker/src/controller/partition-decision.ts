@@ -9,8 +9,8 @@
  * taking a dead follower out does not need it (KAFKA-15021), as the partition epoch fences what is in flight.
  * A broker that died and returned unseen, between two controllers, is treated as if it had been seen: it leaves the
  * ISR, or, where no other can lead, leads in a new epoch; in the old one its followers may have more than it.
- * A replica whose disk failed is treated as if its broker were gone, and is no eligible leader either: what its log
- * will hold when it is opened again, nobody knows.
+ * A replica that is offline (its disk failed, or it is damaged) is treated as if its broker were gone, and is no
+ * eligible leader either: what its log will hold when it is opened again, nobody knows.
  */
 import { partitionKey } from '@tributary/common';
 import type { StoredPartitionState } from '@tributary/coordination';
@@ -64,6 +64,16 @@ export function decidePartition(context: PartitionContext): Decision | undefined
     return changed(context, entry, leader, rest, 'replica gone');
   }
   return changed(context, entry, -1, isr, whyMove(leader, brokers, context.brokers));
+}
+
+/** Who could lead now, whoever does; undefined: nobody. */
+export function leaderCandidate(
+  topic: TopicState,
+  partition: number,
+  brokers: Brokers,
+): number | undefined {
+  const entry = topic.partitions[partition];
+  return entry && candidate(entry, serving(brokers, topic.record.topicId, partition));
 }
 
 /** Those whose replica of this partition may serve; the very same map where all do. */
@@ -166,7 +176,7 @@ export function sameMembers(a: readonly number[], b: readonly number[]): boolean
 function whyMove(leader: number, well: Brokers, brokers: Brokers): string {
   if (leader < 0) return 'no leader';
   const broker = brokers.get(leader);
-  if (broker && !well.has(leader)) return `the disk of leader ${leader} failed`;
+  if (broker && !well.has(leader)) return `the replica of leader ${leader} is offline`;
   if (!broker) return `leader ${leader} is not registered`;
   if (broker.leaving) return `leader ${leader} shuts down`;
   if (stays(broker)) return `leader ${leader} has started anew`;

@@ -7,6 +7,7 @@
  */
 import { TributaryError, partitionKey } from '@tributary/common';
 import type { StoredPartitionState } from '@tributary/coordination';
+import { judgeLoss } from './accept-loss';
 import { judgeAlteration } from './alter-partition';
 import type { ControllerDraft } from './controller-draft';
 import type { WriteOutcome } from './controller-event';
@@ -46,11 +47,14 @@ export function onAlteration(draft: ControllerDraft, alter: AlterRequest): void 
     }
     return draft.setPartition(topicId, partition, { ...entry, waiting: [...entry.waiting, alter] });
   }
-  const verdict = judgeAlteration(draft.state, alter);
+  const { acceptLoss } = alter.request;
+  const verdict = (acceptLoss ? judgeLoss : judgeAlteration)(draft.state, alter);
   if (verdict.type === 'refused') return draft.answerError(alter, verdict.error);
   if (!entry) return;
   if (verdict.type === 'already') return draft.answerState(alter, entry);
-  const why = `leader ${alter.brokerId} asked`;
+  const why = acceptLoss
+    ? `a loss on broker ${alter.brokerId} was accepted`
+    : `leader ${alter.brokerId} asked`;
   begin(draft, topicId, partition, entry, { state: verdict.state, why, request: alter });
 }
 

@@ -10,10 +10,11 @@
  */
 import { hasCode, type ErrorCode } from '@tributary/common';
 import { isResolved, isTrusted } from './broker-standing';
-import { onBrokersChanged, onLate, onReplicasOffline, onStreamEvent } from './broker-duties';
+import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
 import { ControllerDraft, type Step } from './controller-draft';
 import type { ControllerContext, ControllerEvent } from './controller-event';
 import type { ControllerState } from './controller-state';
+import { onReplicasOffline, onReplicasRestored } from './outage-duties';
 import {
   onAlteration,
   onStatesWritten,
@@ -113,6 +114,9 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       return pursueDeletions(draft, settings);
     case 'replicas-offline':
       if (onReplicasOffline(draft, event)) lookAgain(draft, settings);
+      return;
+    case 'replicas-restored':
+      if (onReplicasRestored(draft, event)) lookAgain(draft, settings);
       return;
     case 'timer':
       if (event.timer === 'stream-grace') return begin(draft, settings, 'the time for it is over');

@@ -11,7 +11,6 @@ import { parseTopicConfig } from '@tributary/common';
 import type { DeletionMarker, TopicRecord } from '@tributary/coordination';
 import type { StopResult } from '@tributary/protocol';
 import { isLinked } from './broker-standing';
-import { currentLife } from './broker-duties';
 import { newTopic, type ControllerDraft } from './controller-draft';
 import type { BrokerLife, TopicContext } from './controller-event';
 import { replicaKey, type TopicState } from './controller-state';
@@ -104,7 +103,7 @@ export function onReplicasStopped(
   draft: ControllerDraft,
   event: BrokerLife & { readonly results: readonly StopResult[] },
 ): void {
-  if (!currentLife(draft, event)) return;
+  if (!draft.brokerInLife(event)) return;
   for (const { topicId, partition, error } of event.results) {
     const topic = draft.allTopics().get(topicId);
     if (!topic?.deletion) continue;

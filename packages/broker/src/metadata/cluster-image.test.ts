@@ -21,6 +21,7 @@ function state(partition: number, changes: Partial<PartitionState> = {}): Partit
     isr: [1],
     replicas: [1],
     eligibleLeaders: [],
+    offlineReplicas: [],
     ...changes,
   };
 }

@@ -164,7 +164,8 @@ function withPartitions(
     const byNumber = new Map((after.get(topicId) ?? []).map((state) => [state.partition, state]));
     for (const state of states) {
       const old = byNumber.get(state.partition);
-      if (!old || isNewer(state, old)) byNumber.set(state.partition, state);
+      // Of the same epochs, too: which replicas are offline is no part of what they number.
+      if (!old || !isNewer(old, state)) byNumber.set(state.partition, state);
     }
     after.set(
       topicId,

@@ -23,6 +23,7 @@ import { underMinIsr } from './commit-errors';
 import type { WaiterBudget } from './commit-purgatory';
 import { HotTail } from './hot-tail';
 import { requireLeading } from './leader-fence';
+import { isDamage, offlineError } from './offline-error';
 import { isUnderMinIsr } from './in-sync-replicas';
 import {
   newReplica,
@@ -65,6 +66,7 @@ export class Partition {
   /** Counts role changes and resignations, so that one that awaits sees that it was overtaken. */
   private roleChanges = 0;
   private doubtedAt = -Infinity;
+  private damaged = false;
 
   constructor(
     readonly log: PartitionLog,
@@ -92,6 +94,11 @@ export class Partition {
 
   get config(): TopicConfig {
     return this.topicConfig;
+  }
+
+  /** Of one that failed: what it holds is not what was written; undone by refilling it, not by a restart. */
+  get isDamaged(): boolean {
+    return this.damaged;
   }
 
   get waiting(): number {
@@ -174,12 +181,7 @@ export class Partition {
   /** @param leaderEpoch as the request names it; -1: not checked. Throws NOT_LEADER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, STORAGE_ERROR. */
   requireLeader(leaderEpoch: number, leader: () => LeaderHint | undefined): LeaderState {
     const { current: state, name } = this;
-    if (state.role === 'offline' && state.failed) {
-      throw new TributaryError(
-        'STORAGE_ERROR',
-        `${name} is offline on this broker: ${state.reason}`,
-      );
-    }
+    if (state.role === 'offline' && state.failed) throw this.offlineError(state.reason);
     if (state.role === 'leader' && leaderEpoch > state.leaderEpoch) this.doubt();
     const { brokerId } = this.context;
     return requireLeading(state, leaderEpoch, { name, brokerId, leader });
@@ -258,8 +260,7 @@ export class Partition {
       return this.guard(() => this.log.read(offset, maxBytes, below));
     }
     return this.log.readAsync(offset, maxBytes, below).catch((error: unknown) => {
-      this.noticeFailure(error);
-      throw error;
+      throw this.noticeFailure(error);
     });
   }
 
@@ -310,26 +311,37 @@ export class Partition {
     try {
       return work();
     } catch (error) {
-      this.noticeFailure(error);
-      throw error;
+      throw this.noticeFailure(error);
     }
   }
 
-  /** An I/O error or a corrupt log ends this replica's service until the broker starts again; a refusal does not. */
-  noticeFailure(error: unknown): void {
-    const refused =
-      error instanceof TributaryError &&
-      !hasCode(error, 'STORAGE_ERROR', 'CORRUPT_LOG', 'INTERNAL');
-    if (refused && !this.log.failure) return;
-    if (this.current.role === 'offline' && this.current.failed) return;
-    const reason = error instanceof Error ? error.message : String(error);
-    this.context.logger.error('partition is offline after an I/O error', {
-      partition: this.name,
-      topicId: this.topicId,
-      reason,
-      hint: 'Check the disk of this broker, then restart it.',
-    });
-    this.dispatch({ kind: 'fail', reason });
-    this.context.failed(this);
+  /**
+   * An I/O error ends this replica's service until the broker starts again, damage until it is refilled; a refusal does
+   * not. Answers what the caller is to be told.
+   */
+  noticeFailure(thrown: unknown): TributaryError {
+    const error = TributaryError.from(thrown, 'STORAGE_ERROR');
+    const isFailure = hasCode(error, 'STORAGE_ERROR', 'CORRUPT_LOG', 'INTERNAL');
+    if (!isFailure && !this.log.failure) return error;
+    if (this.current.role !== 'offline' || !this.current.failed) {
+      this.damaged = isDamage(error, this.log);
+      const { name, topicId } = this;
+      const { hint, details } = this.offlineError(error.message);
+      this.context.logger.error('partition is offline on this broker', {
+        partition: name,
+        topicId,
+        reason: error.message,
+        hint,
+        details,
+      });
+      this.dispatch({ kind: 'fail', reason: error.message });
+      this.context.failed(this);
+    }
+    return isFailure ? this.offlineError(error.message, error) : error;
+  }
+
+  private offlineError(reason: string, cause?: TributaryError): TributaryError {
+    const { name, damaged, context } = this;
+    return offlineError({ name, damaged, reason, brokerId: context.brokerId, cause });
   }
 }

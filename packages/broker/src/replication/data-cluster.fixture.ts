@@ -142,6 +142,7 @@ export class DataCluster {
       isr: [...replicas],
       replicas: [...replicas],
       eligibleLeaders: [],
+      offlineReplicas: [],
     }));
     return this.change(states);
   }
@@ -225,6 +226,7 @@ export class DataCluster {
       replicaFailed: ({ topicId, partition }) => {
         this.failed.push(`${id}: ${partitionKey(topicId, partition)}`);
       },
+      replicaRestored: () => undefined,
     };
   }
 

@@ -54,6 +54,7 @@ function followed(
     up: true,
     send: (message) => sent.push(message),
     nextAttachId: () => (ids += 1),
+    heard: () => undefined,
   });
   follower.attach();
   const attachId = (): number => ids;

@@ -31,6 +31,7 @@ import {
 import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import { OwedAcknowledgements } from './owed-acknowledgements';
+import type { LeaderEnd } from './refill';
 import { cutFor } from './truncation';
 
 export interface FollowedPartitionHost {
@@ -43,6 +44,7 @@ export interface FollowedPartitionHost {
   send(message: FollowUpInput): void;
   readonly up: boolean;
   nextAttachId(): number;
+  heard(partition: Partition, leader: LeaderEnd): void;
 }
 
 export class FollowedPartition {
@@ -179,6 +181,7 @@ export class FollowedPartition {
     }
     this.owed.pushed(partition.log.logEndOffset, push.batches.length, push.markId);
     this.acknowledge();
+    this.heard(push);
   }
 
   onMark(mark: Mark): void {
@@ -186,6 +189,11 @@ export class FollowedPartition {
     this.observe(mark.highWatermark);
     this.owed.marked(mark.markId);
     this.acknowledge();
+    this.heard(mark);
+  }
+
+  private heard({ attachId, leaderLogEndOffset: logEndOffset, highWatermark }: Mark | Push): void {
+    this.host.heard(this.partition, { attachId, logEndOffset, highWatermark });
   }
 
   onDetached(detached: Detached): void {

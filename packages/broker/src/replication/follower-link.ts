@@ -25,6 +25,7 @@ import {
 } from '@tributary/protocol';
 import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
+import type { LeaderEnd } from './refill';
 import { FollowedPartition, type FollowedPartitionHost } from './followed-partition';
 
 export interface LeaderTarget {
@@ -43,6 +44,8 @@ export interface FollowerLinkHost {
   /** undefined: this broker is not registered now, and may not follow. */
   hello(leaderId: number): ClientHelloInput | undefined;
   nextAttachId(): number;
+  /** What came with a push or a mark of the leader was taken in. */
+  heard?(partition: Partition, leader: LeaderEnd): void;
 }
 
 type Stream = MessageStream<FollowUpInput, FollowDown>;
@@ -81,6 +84,10 @@ export class FollowerLink implements FollowedPartitionHost {
 
   nextAttachId(): number {
     return this.host.nextAttachId();
+  }
+
+  heard(partition: Partition, leader: LeaderEnd): void {
+    this.host.heard?.(partition, leader);
   }
 
   send(message: FollowUpInput): void {

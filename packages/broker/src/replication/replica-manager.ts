@@ -21,6 +21,7 @@ import {
   type LocalReplica,
   type OfflineReplica,
   type PartitionState,
+  type RestoredReplica,
   type StopReplica,
   type StopResult,
   type Transport,
@@ -44,7 +45,9 @@ import {
 } from './image-view';
 import { alterIsr } from './isr-alterer';
 import { LeaderStreams } from './leader-streams';
-import { offlineReplica, replicaStatus, type ReplicaStatus } from './replica-status';
+import { OfflineReplicas } from './offline-replicas';
+import { Refills } from './refills';
+import { replicaStatuses, type ReplicaStatus } from './replica-status';
 import { RoleChanges } from './role-changes';
 import { stopReplica } from './stop-replicas';
 
@@ -69,6 +72,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   private readonly partitions = new Map<string, Partition>();
   private readonly links: FollowerLinks;
   private readonly changes: RoleChanges;
+  private readonly offline: OfflineReplicas;
+  private readonly refills: Refills;
   private readonly leaderStreams: LeaderStreams;
   private readonly checkpoint: HighWatermarkCheckpoint;
   private image: MetadataImage | undefined;
@@ -86,6 +91,11 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.budget = new WaiterBudget(this.limits.maxWaiters);
     const { limits, partitions } = this;
     const image = (): MetadataImage | undefined => this.image;
+    const checkpoint = (): Promise<void> => this.checkpoint.write();
+    const offline = new OfflineReplicas(options.alterer, logger);
+    const refills = new Refills({ brokerId, logger, logStore, offline, checkpoint });
+    this.offline = offline;
+    this.refills = refills;
     this.links = new FollowerLinks({ ...options, limits, ...this.linkPolicy() });
     this.changes = new RoleChanges({
       brokerId,
@@ -99,8 +109,9 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       views: () => this.views,
       settingsOf: (partition, replicas) => this.settingsOf(partition, replicas.length),
       open: (log, state) => this.open(log, state.replicas.length),
-      checkpoint: () => this.checkpoint.write(),
-      unusable: (replica) => options.alterer.replicaFailed(replica),
+      checkpoint,
+      offline,
+      refills,
     });
     this.leaderStreams = new LeaderStreams({
       clock,
@@ -122,7 +133,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
 
   private linkPolicy(): Pick<
     ConstructorParameters<typeof FollowerLinks>[0],
-    'target' | 'hello' | 'nextAttachId'
+    'target' | 'hello' | 'nextAttachId' | 'heard'
   > {
     return {
       target: (leaderId) => {
@@ -145,6 +156,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
         this.lastAttachId += 1;
         return this.lastAttachId;
       },
+      heard: (partition, leader) => this.refills.heard(partition, leader),
     };
   }
 
@@ -184,6 +196,10 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.views = brokerViews(image);
     for (const [key, partition] of this.partitions) this.observeImage(key, partition, image);
     const done = changed.map((state) => this.changes.apply(state));
+    for (const state of this.refills.settled(changed)) {
+      const key = partitionKey(state.topicId, state.partition);
+      done.push(this.changes.inOrder(key, () => this.refills.removeAside(state)));
+    }
     this.links.refresh();
     await Promise.all(done);
   }
@@ -235,8 +251,11 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   }
 
   offlineReplicas(): OfflineReplica[] {
-    const failed = [...this.partitions.values()].flatMap(offlineReplica);
-    return [...failed, ...this.changes.unusableReplicas()];
+    return this.offline.offline();
+  }
+
+  restoredReplicas(): RestoredReplica[] {
+    return this.offline.restoredOnes();
   }
 
   setBrokerEpoch(brokerEpoch: number | undefined): void {
@@ -244,6 +263,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.brokerEpoch = brokerEpoch;
     // What was told to an earlier life is not taken up by the next one.
     if (brokerEpoch === undefined) return this.changes.endLife();
+    this.offline.registered();
     this.links.redial();
     this.changes.retryDeferred();
   }
@@ -294,7 +314,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   }
 
   status(): ReplicaStatus[] {
-    return [...this.partitions.values()].map(replicaStatus);
+    return replicaStatuses(this.partitions.values(), this.offline.all());
   }
 
   // ---- inside ----
@@ -304,7 +324,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   }
 
   private open(log: PartitionLog, replicationFactor: number): Partition {
-    const { brokerId, clock, logger, logStore, alterer } = this.options;
+    const { brokerId, clock, logger, logStore } = this.options;
     const { budget } = this;
     const config = topicConfigOf(this.image?.topicById(log.topicId), replicationFactor);
     const highWatermark = logStore.checkpointedHighWatermark(log.topicId, log.partition);
@@ -316,7 +336,9 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       alter: (partition, effect) => void alterIsr(this.altererHost, partition, effect),
       failed: (partition) => {
         this.links.unfollow(partitionKey(partition.topicId, partition.partition));
-        for (const replica of offlineReplica(partition)) alterer.replicaFailed(replica);
+        const { isDamaged, state } = partition;
+        const reason = state.role === 'offline' ? state.reason : '';
+        this.offline.report(partition, isDamaged ? 'damaged' : 'failed', reason);
       },
     });
   }
@@ -336,7 +358,11 @@ export class ReplicaManager implements ReplicaHost, DataHost {
 
   private armTick(): void {
     this.tickTimer = this.options.clock.setTimer(this.limits.tickMs, () => {
-      for (const partition of this.partitions.values()) partition.dispatch({ kind: 'tick' });
+      for (const partition of this.partitions.values()) {
+        // What failed in the background, such as a flush.
+        if (partition.log.failure) partition.noticeFailure(partition.log.failure);
+        partition.dispatch({ kind: 'tick' });
+      }
       this.armTick();
     });
   }

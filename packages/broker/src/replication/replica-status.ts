@@ -1,8 +1,9 @@
 /** One replica for metrics, health and `trib`: read only. Called by ReplicaManager. */
-import type { OfflineReplica } from '@tributary/protocol';
+import { partitionKey } from '@tributary/common';
 import { isUnderMinIsr } from '../partition/in-sync-replicas';
 import type { Partition } from '../partition/partition';
 import type { Role } from '../partition/partition-state';
+import type { Outage, OutageKind } from './offline-replicas';
 
 export interface ReplicaStatus {
   readonly topic: string;
@@ -20,11 +21,31 @@ export interface ReplicaStatus {
   readonly underMinIsr: boolean;
   /** acks=all answers that are owed. */
   readonly waiting: number;
-  /** Why it is offline; empty otherwise. */
+  /** Why it is offline, or has to be refilled; empty otherwise. */
   readonly reason: string;
+  /** undefined: it can serve. */
+  readonly outage: OutageKind | undefined;
 }
 
-export function replicaStatus(partition: Partition): ReplicaStatus {
+/** Those that have no log at all included. */
+export function replicaStatuses(
+  partitions: Iterable<Partition>,
+  outages: readonly Outage[],
+): ReplicaStatus[] {
+  const left = new Map(outages.map((outage) => [keyOf(outage), outage]));
+  const found = [...partitions].map((partition) => {
+    const outage = left.get(keyOf(partition));
+    left.delete(keyOf(partition));
+    return replicaStatus(partition, outage);
+  });
+  return [...found, ...[...left.values()].map(absentReplica)];
+}
+
+function keyOf({ topicId, partition }: Pick<Outage, 'topicId' | 'partition'>): string {
+  return partitionKey(topicId, partition);
+}
+
+function replicaStatus(partition: Partition, outage: Outage | undefined): ReplicaStatus {
   const { topic, topicId, partition: number, state, log, waiting } = partition;
   const leads = state.role === 'leader';
   return {
@@ -41,12 +62,27 @@ export function replicaStatus(partition: Partition): ReplicaStatus {
     replicas: leads ? state.replicas : [],
     underMinIsr: leads && isUnderMinIsr(state),
     waiting,
-    reason: state.role === 'offline' ? state.reason : '',
+    reason: outage?.reason ?? (state.role === 'offline' ? state.reason : ''),
+    outage: outage?.kind,
   };
 }
 
-/** What the controller is told of it: nothing, unless its disk failed. */
-export function offlineReplica({ topicId, partition, state }: Partition): OfflineReplica[] {
-  if (state.role !== 'offline' || !state.failed) return [];
-  return [{ topicId, partition, reason: state.reason }];
+function absentReplica({ topic, topicId, partition, reason, kind }: Outage): ReplicaStatus {
+  return {
+    topic,
+    topicId,
+    partition,
+    role: 'offline',
+    leaderEpoch: -1,
+    highWatermark: 0,
+    logStartOffset: 0,
+    logEndOffset: 0,
+    sizeBytes: 0,
+    isr: [],
+    replicas: [],
+    underMinIsr: false,
+    waiting: 0,
+    reason,
+    outage: kind,
+  };
 }

@@ -7,6 +7,7 @@
  * Called by ReplicaManager.
  */
 import {
+  assert,
   hasCode,
   partitionKey,
   partitionName,
@@ -16,13 +17,16 @@ import {
   type Timer,
 } from '@tributary/common';
 import type { LogStore, PartitionLog } from '@tributary/log';
-import type { OfflineReplica, PartitionState } from '@tributary/protocol';
+import type { PartitionState } from '@tributary/protocol';
 import type { MetadataImage } from '../metadata/metadata-image';
 import type { Partition } from '../partition/partition';
 import type { BrokerViews, PartitionSettings } from '../partition/partition-state';
 import { isNewer } from '../partition/partition-step';
 import type { FollowerLinks } from './follower-links';
 import { topicConfigOf } from './image-view';
+import type { OfflineReplicas } from './offline-replicas';
+import { mayRefill } from './refill';
+import type { Refills } from './refills';
 
 /** Between two tries of a change that the disk refused. */
 const RETRY_MS = 1_000;
@@ -41,8 +45,8 @@ export interface RoleChangesHost {
   readonly open: (log: PartitionLog, state: PartitionState) => Partition;
   /** The file of HWs goes by names: what an earlier topic left there must not be taken for the next one's. */
   readonly checkpoint: () => Promise<void>;
-  /** It has no log, and will have none before the next start. */
-  readonly unusable: (replica: OfflineReplica) => void;
+  readonly offline: OfflineReplicas;
+  readonly refills: Refills;
 }
 
 export class RoleChanges {
@@ -51,8 +55,6 @@ export class RoleChanges {
   private readonly deferred = new Map<string, PartitionState>();
   /** Said so in the logs: one line an incident. */
   private readonly reported = new Set<string>();
-  /** Whose log could not be made or loaded. */
-  private readonly unusable = new Map<string, OfflineReplica>();
   private retryTimer: Timer | undefined;
   /** Counts registrations that ended. */
   private life = 0;
@@ -105,11 +107,7 @@ export class RoleChanges {
 
   forget(key: string): void {
     this.deferred.delete(key);
-    this.unusable.delete(key);
-  }
-
-  unusableReplicas(): OfflineReplica[] {
-    return [...this.unusable.values()];
+    this.host.offline.forget(key);
   }
 
   async close(): Promise<void> {
@@ -120,9 +118,11 @@ export class RoleChanges {
 
   private async take(state: PartitionState): Promise<void> {
     const key = partitionKey(state.topicId, state.partition);
-    const { brokerId, partitions, links } = this.host;
-    if (this.closed || this.unusable.has(key)) return;
+    const { brokerId, partitions, links, offline } = this.host;
+    const outage = offline.get(key)?.kind;
+    if (this.closed || outage === 'failed') return;
     this.deferred.delete(key);
+    if (outage === 'damaged') return this.refill(key, state);
     let partition = partitions.get(key);
     if (partition && namesLeader(partition, state)) {
       partition.dispatch({ kind: 'resign', reason: 'its leader is known now' });
@@ -136,6 +136,7 @@ export class RoleChanges {
     try {
       // Before any await: what this state ends must not serve a moment longer.
       if (partition && state.leader !== brokerId) return this.follow(partition, state);
+      if (!partition && this.isLost(state)) return;
       partition ??= await this.create(state);
       if (this.closed || !isNewer(partition.state, state)) return;
       if (state.leader === brokerId) await this.lead(partition, state);
@@ -144,6 +145,43 @@ export class RoleChanges {
     } catch (error) {
       this.refused(key, state, error);
     }
+  }
+
+  /** Once it may: the damaged log goes aside, and the replica begins anew as a follower. */
+  private async refill(key: string, state: PartitionState): Promise<void> {
+    const { brokerId, partitions, links, offline, refills } = this.host;
+    const outage = offline.get(key);
+    if (!outage || !mayRefill(outage, state, brokerId)) return;
+    try {
+      links.unfollow(key);
+      partitions.delete(key);
+      await refills.setAside(state);
+      if (this.closed) return;
+      const partition = await this.create(state);
+      if (this.closed) return;
+      refills.begun(state);
+      this.follow(partition, state);
+      this.reported.delete(key);
+    } catch (error) {
+      this.refused(key, state, error);
+    }
+  }
+
+  /** It should be here and is not, or cannot be loaded: the controller is told, no empty one takes its place. */
+  private isLost({ topic, topicId, partition }: PartitionState): boolean {
+    const { logStore, offline } = this.host;
+    // Where it cannot be told whose it is, it is taken for this topic's: that harms nothing.
+    const lost = logStore
+      .lost()
+      .find(
+        (one) =>
+          one.topic === topic &&
+          one.partition === partition &&
+          (one.topicId ?? topicId) === topicId,
+      );
+    if (!lost) return false;
+    offline.report({ topic, topicId, partition }, lost.damaged ? 'damaged' : 'failed', lost.reason);
+    return true;
   }
 
   private follow(partition: Partition, state: PartitionState): void {
@@ -163,6 +201,8 @@ export class RoleChanges {
   private async lead(partition: Partition, state: PartitionState): Promise<void> {
     if (this.isStale(partition, state)) return;
     const { host } = this;
+    const isRefilling = host.offline.get(partitionKey(state.topicId, state.partition));
+    assert(!isRefilling, `${partition.name} is named leader while it is refilled`);
     const { leader: leaderId, leaderEpoch, partitionEpoch, isr, replicas } = state;
     const settings = host.settingsOf(partition, replicas);
     const now = partition.state;
@@ -223,29 +263,33 @@ export class RoleChanges {
   private async moveNamesakesAside(state: PartitionState): Promise<void> {
     const { logStore, partitions, links, logger } = this.host;
     const { topic, topicId, partition } = state;
-    for (const log of logStore.logs()) {
-      if (log.topic !== topic || log.partition !== partition || log.topicId === topicId) continue;
-      const key = partitionKey(log.topicId, partition);
+    for (const earlier of [...logStore.logs(), ...logStore.lost()]) {
+      if (earlier.topic !== topic || earlier.partition !== partition) continue;
+      if (earlier.topicId === undefined || earlier.topicId === topicId) continue;
+      const key = partitionKey(earlier.topicId, partition);
       links.unfollow(key);
       partitions.get(key)?.dispatch({ kind: 'resign', reason: 'the topic was created again' });
       partitions.delete(key);
-      await logStore.moveAside(log.topicId, partition);
+      await logStore.moveAside(earlier.topicId, partition);
       await this.host.checkpoint();
       logger.warn('log of an earlier topic moved aside', {
         partition: partitionName(topic, partition),
-        topicId: log.topicId,
+        topicId: earlier.topicId,
         newTopicId: topicId,
       });
     }
   }
 
-  /** A full disk may have room again, so try later; an I/O error ends this replica until the next start. */
+  /** A full disk may have room again, so try later; anything else takes this replica offline. */
   private refused(key: string, state: PartitionState, thrown: unknown): void {
     const error = TributaryError.from(thrown, 'STORAGE_ERROR');
     const { message: reason } = error;
     const { partitions, logger, clock } = this.host;
     const partition = partitions.get(key);
-    if (partition && !hasCode(error, 'DISK_FULL')) return partition.noticeFailure(error);
+    if (partition && !hasCode(error, 'DISK_FULL')) {
+      partition.noticeFailure(error);
+      return;
+    }
     if (!this.reported.has(key)) {
       this.reported.add(key);
       logger.error('replica cannot take its role', {
@@ -254,15 +298,13 @@ export class RoleChanges {
         hint: error.hint,
       });
     }
-    if (!hasCode(error, 'DISK_FULL', 'CLOSED')) return this.giveUp(key, state, reason);
+    if (!hasCode(error, 'DISK_FULL', 'CLOSED')) {
+      const kind = hasCode(error, 'CORRUPT_LOG') ? 'damaged' : 'failed';
+      return this.host.offline.report(state, kind, reason);
+    }
     this.deferred.set(key, state);
     this.retryTimer?.cancel();
     this.retryTimer = clock.setTimer(RETRY_MS, () => this.retryDeferred());
-  }
-  private giveUp(key: string, state: PartitionState, reason: string): void {
-    const replica = { topicId: state.topicId, partition: state.partition, reason };
-    this.unusable.set(key, replica);
-    this.host.unusable(replica);
   }
 }
 

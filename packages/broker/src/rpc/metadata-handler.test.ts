@@ -22,6 +22,7 @@ function state(partition: number, leader: number, isr: number[]): PartitionState
     isr,
     replicas: [1, 2, 3],
     eligibleLeaders: [],
+    offlineReplicas: [],
   };
 }
 
