@@ -7,6 +7,11 @@ import type { Clock, Random } from '@tributary/common';
 import type { LogConfig } from './partition-log';
 import type { Segment } from './segment';
 
+export type AgeConfig = Pick<
+  LogConfig,
+  'segmentMs' | 'segmentJitterMs' | 'cleanupPolicy' | 'maxCompactionLagMs'
+>;
+
 export class ActiveAge {
   private segment: Segment | undefined;
   private startedAt = 0;
@@ -23,12 +28,16 @@ export class ActiveAge {
   }
 
   /** Is it so old that the next batch belongs into another one? An empty one never is. */
-  isOver(active: Segment, config: Pick<LogConfig, 'segmentMs' | 'segmentJitterMs'>): boolean {
+  isOver(active: Segment, config: AgeConfig): boolean {
     if (active.size === 0) return false;
     const now = this.clock.wallTime();
     if (this.segment !== active) this.observe(active, Math.min(now, firstTimestampOf(active, now)));
+    const { cleanupPolicy, maxCompactionLagMs } = config;
+    // What is written to is not compacted: so that no record waits longer, it is sealed by then.
+    const lagMs = cleanupPolicy === 'delete' ? Infinity : maxCompactionLagMs;
     const jitterMs = this.jitterShare * Math.min(config.segmentJitterMs, config.segmentMs);
-    return now - this.startedAt >= Math.max(1, config.segmentMs - Math.floor(jitterMs));
+    const ageMs = Math.min(lagMs, config.segmentMs - Math.floor(jitterMs));
+    return now - this.startedAt >= Math.max(1, ageMs);
   }
 
   private observe(segment: Segment, startedAt: number): void {

@@ -1,6 +1,6 @@
 /**
- * The three checkpoint files of a log directory: recovery points, log start offsets and high watermarks, one
- * line per partition. Invariant: a damaged file (a changed byte is noticed) costs time, never data, and is told.
+ * The four checkpoint files of a log directory: recovery points, log start offsets, high watermarks, and up to where
+ * compaction has passed; one line per partition. Invariant: a damaged file (a changed byte is noticed) costs time, never data, and is told.
  * Called by the log directory.
  */
 import { hasCode, type Logger } from '@tributary/common';
@@ -53,6 +53,7 @@ export class DirectoryCheckpoints {
   readonly recoveryPoints: OffsetCheckpoint;
   readonly logStartOffsets: OffsetCheckpoint;
   readonly highWatermarks: OffsetCheckpoint;
+  readonly compactedOffsets: OffsetCheckpoint;
 
   constructor(disk: Disk, directory: string, logger: Logger) {
     const open = (name: string, withoutIt: string): OffsetCheckpoint =>
@@ -68,6 +69,10 @@ export class DirectoryCheckpoints {
     this.highWatermarks = open(
       'replication-offset-checkpoint',
       'what is committed is known again once the leaders tell',
+    );
+    this.compactedOffsets = open(
+      'cleaner-offset-checkpoint',
+      'compacted logs are compacted once more from their beginning',
     );
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Recovery points and log start offsets of all logs of a directory, on the device. Invariant: no checkpoint vouches
+ * Recovery points, log start offsets and compacted offsets of all logs of a directory, on the device. Invariant: no checkpoint vouches
  * for bytes that are not there: one that goes back is written before anything is appended (`lowerCheckpoint`), and
  * a new log never inherits the line that an earlier one of its name left. Called by LogDirectory.
  */
@@ -18,6 +18,7 @@ export interface LogCheckpointsOptions {
 export interface StoredCheckpoints {
   readonly recoveryPoints: ReadonlyMap<string, number>;
   readonly logStartOffsets: ReadonlyMap<string, number>;
+  readonly compactedOffsets: ReadonlyMap<string, number>;
 }
 
 export class LogCheckpoints {
@@ -27,7 +28,7 @@ export class LogCheckpoints {
   private loaded = false;
 
   constructor(
-    private readonly files: Pick<DirectoryCheckpoints, 'recoveryPoints' | 'logStartOffsets'>,
+    private readonly files: Omit<DirectoryCheckpoints, 'highWatermarks'>,
     private readonly logs: () => Iterable<Log>,
     { clock, logger, directory }: LogCheckpointsOptions,
   ) {
@@ -54,8 +55,10 @@ export class LogCheckpoints {
   read(): StoredCheckpoints {
     const recoveryPoints = this.files.recoveryPoints.read();
     const logStartOffsets = this.files.logStartOffsets.read();
-    this.named = new Set([...recoveryPoints.keys(), ...logStartOffsets.keys()]);
-    return { recoveryPoints, logStartOffsets };
+    const compactedOffsets = this.files.compactedOffsets.read();
+    const stored = { recoveryPoints, logStartOffsets, compactedOffsets };
+    this.named = new Set(Object.values(stored).flatMap((offsets) => [...offsets.keys()]));
+    return stored;
   }
 
   /** All logs are loaded. */
@@ -81,6 +84,8 @@ export class LogCheckpoints {
     this.named = new Set([...this.named, ...names]);
     await this.files.recoveryPoints.write(entries((log) => log.recoveryPoint));
     await this.files.logStartOffsets.write(entries((log) => log.logStartOffset));
+    const compacted = entries((log) => log.compaction.compactedTo);
+    await this.files.compactedOffsets.write(compacted.filter(({ offset }) => offset > 0));
     this.named = new Set(names);
   }
 

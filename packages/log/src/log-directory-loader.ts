@@ -15,6 +15,7 @@ export interface LoadContext {
   readonly recover: boolean;
   readonly recoveryPoints: ReadonlyMap<string, number>;
   readonly logStartOffsets: ReadonlyMap<string, number>;
+  readonly compactedOffsets: ReadonlyMap<string, number>;
   readonly onCheckpointDue: () => void;
   readonly lowerCheckpoint: () => Promise<void>;
 }
@@ -89,6 +90,7 @@ async function loadPartition(
     recover: context.recover,
     recoveryPoint: context.recoveryPoints.get(name),
     logStartOffset: context.logStartOffsets.get(name),
+    compactedTo: context.compactedOffsets.get(name),
     onCheckpointDue: context.onCheckpointDue,
     lowerCheckpoint: context.lowerCheckpoint,
   });

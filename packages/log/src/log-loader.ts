@@ -5,6 +5,7 @@
  * recovery point is never advanced here. Called by Log.open.
  */
 import { hasCode } from '@tributary/common';
+import { finishSwaps } from './compaction/swap-recovery';
 import type { Disk } from './disk';
 import { LeaderEpochCache, type EpochEntry } from './leader-epoch-cache';
 import type { LogOptions } from './log-options';
@@ -34,6 +35,7 @@ export async function loadLog(
   options: LogOptions,
 ): Promise<LoadedLog> {
   const start = options.logStartOffset ?? 0;
+  finishSwaps(disk, directory, disk.list(directory));
   const { baseOffsets, orphans, deleted } = findSegments(disk.list(directory), start);
   for (const name of [...deleted, ...orphans, ...leftovers(disk.list(directory))]) {
     disk.remove(`${directory}/${name}`);

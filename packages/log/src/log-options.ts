@@ -23,7 +23,9 @@ export interface LogOptions {
   readonly producerIdExpirationMs?: number;
   /** Default: where the first segment begins. */
   readonly logStartOffset?: number;
-  /** The recovery point or the log start offset moved: the checkpoints should be written. Must not throw. */
+  /** Compaction has passed everything below it. Default 0. */
+  readonly compactedTo?: number;
+  /** The recovery point, the log start offset or `compactedTo` moved: the checkpoints should be written. Must not throw. */
   readonly onCheckpointDue?: () => void;
   /** One of them went back: resolves once no checkpoint on the device names a higher one. */
   readonly lowerCheckpoint?: () => Promise<void>;

@@ -33,6 +33,10 @@ export class LogState {
   bytes: number;
   /** Who hears of what happens without a call. */
   observer: LogObserver | undefined;
+  /** Compaction has passed everything below it. */
+  compactedTo: number;
+  /** The pass that is under way; told before the end of the log is cut off. */
+  compaction: { cutAt(offset: number): void } | undefined;
   private durableEpochs: readonly EpochEntry[] | undefined;
   /** What is committed, as far as we were told: nothing at or above it is deleted or compacted. */
   highWatermark = 0;
@@ -53,6 +57,7 @@ export class LogState {
     this.epochs = loaded.epochs;
     this.producers = loaded.producers;
     this.startOffset = loaded.logStartOffset;
+    this.compactedTo = Math.min(options.compactedTo ?? 0, loaded.segments.active.nextOffset);
     this.bytes = loaded.segments.all.reduce((sum, segment) => sum + segment.size, 0);
     this.epochFile = new DurableTextFile(disk, `${directory}/${EPOCH_FILE}`);
     this.flusher = new LogFlusher(disk, directory, {

@@ -7,6 +7,7 @@ import type { LogState } from './log-state';
 export function truncateLog(log: LogState, offset: number): void {
   if (offset < log.startOffset) return restartLog(log, offset);
   log.health.guard('truncate', () => {
+    forgetCompacted(log, offset);
     log.flusher.truncations += 1;
     if (offset < log.endOffset) cutSegments(log, offset);
     // Also when nothing was cut: an empty epoch at the very end must go (KAFKA-10706).
@@ -20,6 +21,7 @@ export function truncateLog(log: LogState, offset: number): void {
 
 export function restartLog(log: LogState, offset: number): void {
   log.health.guard('truncate', () => {
+    forgetCompacted(log, Math.min(offset, log.startOffset));
     log.flusher.truncations += 1;
     log.segments.replaceAll(() => Segment.create(log.disk, log.directory, offset));
     log.flusher.directoryChanged();
@@ -31,6 +33,12 @@ export function restartLog(log: LogState, offset: number): void {
     log.producers.clear();
     log.flusher.cut(offset, true);
   });
+}
+
+/** What comes in the place of what goes was not compacted; and a pass must not bring back what goes. */
+function forgetCompacted(log: LogState, offset: number): void {
+  log.compaction?.cutAt(offset);
+  log.compactedTo = Math.min(log.compactedTo, offset);
 }
 
 function cutSegments(log: LogState, offset: number): void {

@@ -6,6 +6,7 @@
  */
 import { TributaryError } from '@tributary/common';
 import type { Disk } from './disk';
+import { LogCompaction } from './compaction/log-compaction';
 import { appendAsFollower, appendAsLeader } from './log-append';
 import { loadLog, type LoadedLog } from './log-loader';
 import type { LogOptions } from './log-options';
@@ -33,6 +34,8 @@ export class Log implements PartitionLog {
   readonly cutBytes: number;
   /** For log maintenance. */
   readonly upkeep: LogUpkeep;
+  /** For the compactor. */
+  readonly compaction: LogCompaction;
   private readonly state: LogState;
   private closing: Promise<void> | undefined;
 
@@ -43,6 +46,7 @@ export class Log implements PartitionLog {
     this.cutBytes = loaded.cutBytes;
     this.state = new LogState(disk, directory, options, loaded);
     this.upkeep = new LogUpkeep(this.state);
+    this.compaction = new LogCompaction(this.state);
   }
 
   /** The directory exists. Recovers when told to; see log-loader. */

@@ -22,6 +22,11 @@ export class SealTimes {
     this.times.set(segment, this.clock.wallTime());
   }
 
+  /** Compaction has put it in the place of `original` and those before that. */
+  replaced(original: Segment, segment: Segment): void {
+    this.times.set(segment, this.times.get(original) ?? this.openedAt);
+  }
+
   /** undefined: it is the active one. What does not say was sealed when the log was opened, at the latest. */
   of(segment: Segment): number | undefined {
     if (segment === this.segments.active) return undefined;

@@ -200,6 +200,7 @@ export class Segment {
   }
 
   private noteTimestamp(header: BatchHeader): void {
+    if (header.recordsCount === 0) return; // emptied by compaction: no record has that timestamp
     if (this.latest && header.maxTimestamp <= this.latest.timestamp) return;
     this.latest = { timestamp: header.maxTimestamp, offset: header.lastOffset };
   }
