@@ -12,20 +12,25 @@ export class SimulatedContent {
   private length = 0;
   private durable = Buffer.alloc(0);
   private dirtyFrom = 0;
+  private begunSyncs = 0;
+  /** The newest one that has ended. */
+  private endedSync = 0;
+  /** Under way: from where on the file was changed since each began. */
+  private readonly syncs = new Set<{ changedFrom: number }>();
 
   get size(): number {
     return this.length;
   }
 
   append(added: Buffer): void {
-    this.dirtyFrom = Math.min(this.dirtyFrom, this.length);
+    this.changed(this.length);
     this.grow(this.length + added.length);
     added.copy(this.bytes, this.length);
     this.length += added.length;
   }
 
   writeAt(position: number, written: Buffer): void {
-    this.dirtyFrom = Math.min(this.dirtyFrom, position);
+    this.changed(position);
     written.copy(this.bytes, position);
   }
 
@@ -34,7 +39,7 @@ export class SimulatedContent {
   }
 
   truncate(size: number): void {
-    this.dirtyFrom = Math.min(this.dirtyFrom, size, this.length);
+    this.changed(Math.min(size, this.length));
     if (size > this.length) {
       this.grow(size);
       this.bytes.fill(0, this.length, size);
@@ -42,10 +47,27 @@ export class SimulatedContent {
     this.length = size;
   }
 
-  sync(): void {
-    const kept = this.durable.subarray(0, this.dirtyFrom);
-    this.durable = Buffer.concat([kept, this.bytes.subarray(this.dirtyFrom, this.length)]);
-    this.dirtyFrom = this.length;
+  /** What is there now is durable once the function that is given back was called: no sooner, and not what comes later. */
+  beginSync(): () => void {
+    const from = this.dirtyFrom;
+    const written = Buffer.from(this.bytes.subarray(from, this.length));
+    const sync = { changedFrom: Infinity };
+    this.syncs.add(sync);
+    const number = (this.begunSyncs += 1);
+    return () => {
+      this.syncs.delete(sync);
+      // One that began later has ended already, and covers this one.
+      if (number < this.endedSync) return;
+      this.endedSync = number;
+      const kept = this.durable.subarray(0, from);
+      this.durable = Buffer.concat([kept, written]);
+      this.dirtyFrom = Math.min(this.durable.length, sync.changedFrom);
+    };
+  }
+
+  private changed(from: number): void {
+    this.dirtyFrom = Math.min(this.dirtyFrom, from);
+    for (const sync of this.syncs) sync.changedFrom = Math.min(sync.changedFrom, from);
   }
 
   /** The power fails. */
@@ -66,6 +88,7 @@ export class SimulatedContent {
     this.length = size;
     this.durable = Buffer.from(left);
     this.dirtyFrom = size;
+    this.syncs.clear();
   }
 
   private grow(needed: number): void {

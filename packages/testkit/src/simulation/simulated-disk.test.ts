@@ -112,3 +112,38 @@ test('one seed gives one outcome', () => {
   };
   expect(outcome()).toBe(outcome());
 });
+
+describe('a datasync that takes time makes durable what was written before it began, and only that', () => {
+  /** "one " is written and synced, "two " too while that is under way, then "three"; what the power leaves of it. */
+  async function left(ended: 'first' | 'second', seed: number): Promise<string> {
+    const file = disk.openFile(`/data/${ended}-${seed}`, { create: true });
+    await disk.syncDirectory('/data');
+    const ends: (() => void)[] = [];
+    disk.syncTime = () => new Promise((resolve) => void ends.push(resolve));
+    file.append([Buffer.from('one ')]);
+    const first = file.datasync();
+    file.append([Buffer.from('two ')]);
+    const second = file.datasync();
+    file.append([Buffer.from('three')]);
+    if (ended === 'second') {
+      ends[1]?.();
+      await second;
+    }
+    ends[0]?.();
+    await first;
+    powerFails(seed);
+    const found = disk.openFile(file.path);
+    return found.read(0, found.size).toString();
+  }
+
+  test.each([
+    ['first', 'one '],
+    ['second', 'one two '],
+  ] as const)('the %s of two', async (ended, synced) => {
+    const found: string[] = [];
+    for (let seed = 0; seed < 50; seed += 1) found.push(await left(ended, seed));
+    expect(found.filter((text) => !text.startsWith(synced))).toEqual([]);
+    expect(found).toContain(synced);
+    expect(found).toContain('one two three');
+  });
+});

@@ -42,6 +42,8 @@ export class SimulatedDisk implements Disk {
   private capacityBytes = Infinity;
   private life = 0;
   private boots = 1;
+  /** How long a datasync takes; it makes durable what was written before it began. Default: no time. */
+  syncTime: (path: string) => Promise<void> = () => Promise.resolve();
   /** How often each operation was called: for tests that count syncs. */
   readonly calls: Partial<Record<DiskOperation, number>> = {};
 
@@ -264,9 +266,10 @@ class SimulatedFile implements DiskFile {
   async datasync(): Promise<void> {
     this.checkUsable();
     this.disk.enter('datasync', this.path);
-    await Promise.resolve();
+    const synced = this.content.beginSync();
+    await this.disk.syncTime(this.path);
     this.disk.checkLife(this.life, this.path);
-    this.content.sync();
+    synced();
   }
 
   close(): void {
