@@ -1,3 +1,5 @@
+export { defaultCompactionLimits, type CompactionLimits } from './compaction/compaction-limits';
+export { Compactor, type CompactionOutcome, type CompactionTotals } from './compaction/compactor';
 export * from './disk';
 export { NodeDisk } from './disk/node-disk';
 export { DurableTextFile, readTextFile, writePrivateFile } from './durable-text-file';

@@ -26,6 +26,7 @@ export class LogCheckpoints {
   /** Partition names that have a line in one of the files. */
   private named = new Set<string>();
   private loaded = false;
+  private hasCompacted = false;
 
   constructor(
     private readonly files: Omit<DirectoryCheckpoints, 'highWatermarks'>,
@@ -56,6 +57,7 @@ export class LogCheckpoints {
     const recoveryPoints = this.files.recoveryPoints.read();
     const logStartOffsets = this.files.logStartOffsets.read();
     const compactedOffsets = this.files.compactedOffsets.read();
+    this.hasCompacted = compactedOffsets.size > 0;
     const stored = { recoveryPoints, logStartOffsets, compactedOffsets };
     this.named = new Set(Object.values(stored).flatMap((offsets) => [...offsets.keys()]));
     return stored;
@@ -84,9 +86,16 @@ export class LogCheckpoints {
     this.named = new Set([...this.named, ...names]);
     await this.files.recoveryPoints.write(entries((log) => log.recoveryPoint));
     await this.files.logStartOffsets.write(entries((log) => log.logStartOffset));
-    const compacted = entries((log) => log.compaction.compactedTo);
-    await this.files.compactedOffsets.write(compacted.filter(({ offset }) => offset > 0));
+    await this.writeCompacted(entries((log) => log.compaction.compactedTo));
     this.named = new Set(names);
+  }
+
+  /** No file where nothing was ever compacted. */
+  private async writeCompacted(entries: readonly CheckpointEntry[]): Promise<void> {
+    const compacted = entries.filter(({ offset }) => offset > 0);
+    if (compacted.length === 0 && !this.hasCompacted) return;
+    await this.files.compactedOffsets.write(compacted);
+    this.hasCompacted = compacted.length > 0;
   }
 
   /** Nothing is written by itself any more. */

@@ -1,5 +1,6 @@
 /** What a log directory must be told when it is opened. */
 import type { Clock, Logger, Random } from '@tributary/common';
+import type { CompactionLimits } from './compaction/compaction-limits';
 import type { Disk } from './disk';
 import type { LogConfig } from './partition-log';
 
@@ -17,6 +18,8 @@ export interface LogDirectoryOptions {
   readonly configFor: (topic: string) => LogConfig;
   /** Between two rounds of retention and compaction. Default `MAINTENANCE_INTERVAL_MS`. */
   readonly maintenanceIntervalMs?: number;
+  /** What compaction may use. Default `defaultCompactionLimits`. */
+  readonly compactionLimits?: Partial<CompactionLimits>;
   /** Default `PRODUCER_ID_EXPIRATION_MS`. */
   readonly producerIdExpirationMs?: number;
 }

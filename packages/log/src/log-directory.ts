@@ -12,6 +12,7 @@ import type { AsideKind } from './directory-names';
 import type { DirectoryLock, Disk } from './disk';
 import { Log } from './log';
 import { LogCheckpoints } from './log-checkpoints';
+import { Compactor } from './compaction/compactor';
 import { findPartition, loadPartitions, type BrokenLog } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { LogMaintenance } from './log-maintenance';
@@ -59,6 +60,7 @@ export class LogDirectory implements LogStore {
   private closing: Promise<void> | undefined;
 
   private constructor(
+  readonly compactor: Compactor;
     private readonly options: LogDirectoryOptions,
     opened: Opened,
   ) {
@@ -82,6 +84,7 @@ export class LogDirectory implements LogStore {
     disk.makeDirectory(directory);
     const lock = disk.lockDirectory(directory);
     try {
+    this.compactor = new Compactor(options);
       for (const parent of parents) await disk.syncDirectory(parent);
       const meta = await MetaProperties.open(disk, directory, brokerId);
       if (clusterId !== undefined) await meta.confirmCluster(clusterId);
@@ -233,7 +236,10 @@ export class LogDirectory implements LogStore {
       clock,
       logger,
       logs: () => [...this.byKey.values()],
-      duties: [retentionDuty({ logger, checkpoint: () => this.logCheckpoints.now() })],
+      duties: [
+        retentionDuty({ logger, checkpoint: () => this.logCheckpoints.now() }),
+        this.compactor.duty,
+      ],
       intervalMs,
     });
   }

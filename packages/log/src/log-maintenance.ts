@@ -19,6 +19,8 @@ export interface MaintenanceDuty {
   readonly name: string;
   /** May reject: it is logged, and the next round tries again. A log may be closed or fail at any `await`. */
   run(logs: readonly Log[], pace: MaintenancePace): Promise<void>;
+  /** Of a kind that goes on in the background: resolves when nothing of it is under way any more. */
+  stop?(): Promise<void>;
 }
 
 export interface MaintenancePace {
@@ -62,7 +64,8 @@ export class LogMaintenance {
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();
-    await this.running;
+    const stops = this.options.duties.map((duty) => duty.stop?.());
+    await Promise.all([this.running, ...stops]);
   }
 
   private get intervalMs(): number {

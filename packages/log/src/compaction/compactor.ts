@@ -16,7 +16,8 @@ export const COMPACTION_RETRY_MS = 5 * 60_000;
 export interface CompactorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly limits?: Partial<CompactionLimits>;
+  /** Default `defaultCompactionLimits`. */
+  readonly compactionLimits?: Partial<CompactionLimits>;
 }
 
 export type CompactionOutcome =
@@ -42,6 +43,7 @@ export class Compactor {
       this.begin(logs);
       return Promise.resolve();
     },
+    stop: () => this.stop(),
   };
 
   private readonly limits: CompactionLimits;
@@ -51,7 +53,7 @@ export class Compactor {
   private sums: CompactionTotals = { passes: 0, failures: 0, recordsDropped: 0, bytesFreed: 0 };
 
   constructor(private readonly options: CompactorOptions) {
-    this.limits = { ...defaultCompactionLimits, ...options.limits };
+    this.limits = { ...defaultCompactionLimits, ...options.compactionLimits };
   }
 
   get totals(): CompactionTotals {

@@ -149,6 +149,10 @@ export class KeyedLog {
   }
 
   private newCompactor(): Compactor {
-    return new Compactor({ clock: this.clock, logger: silentLogger, limits: this.limits });
+    return new Compactor({
+      clock: this.clock,
+      logger: silentLogger,
+      compactionLimits: this.limits,
+    });
   }
 }
