@@ -6,13 +6,13 @@
  */
 import { parsePartitionName, partitionKey, partitionName, TributaryError } from '@tributary/common';
 import { takeMarker, writeMarker } from './clean-shutdown-marker';
+import { Compactor } from './compaction/compactor';
 import { DirectoryAsides } from './directory-asides';
 import { DirectoryCheckpoints, type CheckpointEntry } from './directory-checkpoints';
 import type { AsideKind } from './directory-names';
 import type { DirectoryLock, Disk } from './disk';
 import { Log } from './log';
 import { LogCheckpoints } from './log-checkpoints';
-import { Compactor } from './compaction/compactor';
 import { findPartition, loadPartitions, type BrokenLog } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { LogMaintenance } from './log-maintenance';
@@ -46,6 +46,7 @@ export class LogDirectory implements LogStore {
   /** Names of partitions that recovery cut below their checkpointed high watermark. */
   readonly cutBelowHighWatermark: string[] = [];
   readonly maintenance: LogMaintenance;
+  readonly compactor: Compactor;
   private readonly lock: DirectoryLock;
   private readonly meta: MetaProperties;
   private readonly checkpoints: DirectoryCheckpoints;
@@ -60,7 +61,6 @@ export class LogDirectory implements LogStore {
   private closing: Promise<void> | undefined;
 
   private constructor(
-  readonly compactor: Compactor;
     private readonly options: LogDirectoryOptions,
     opened: Opened,
   ) {
@@ -71,6 +71,7 @@ export class LogDirectory implements LogStore {
     this.asides = new DirectoryAsides(options.disk, options.directory);
     this.checkpoints = new DirectoryCheckpoints(options.disk, options.directory, options.logger);
     this.logCheckpoints = new LogCheckpoints(this.checkpoints, () => this.byKey.values(), options);
+    this.compactor = new Compactor(options);
     this.maintenance = this.makeMaintenance();
   }
 
@@ -84,7 +85,6 @@ export class LogDirectory implements LogStore {
     disk.makeDirectory(directory);
     const lock = disk.lockDirectory(directory);
     try {
-    this.compactor = new Compactor(options);
       for (const parent of parents) await disk.syncDirectory(parent);
       const meta = await MetaProperties.open(disk, directory, brokerId);
       if (clusterId !== undefined) await meta.confirmCluster(clusterId);
