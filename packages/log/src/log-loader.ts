@@ -65,7 +65,7 @@ export async function loadLog(
   producers.recover({ logStartOffset, logEndOffset }, trustedUpTo);
   return {
     segments,
-    epochs: loadEpochs(disk, directory, segments, { changes, logStartOffset }),
+    epochs: loadEpochs(disk, directory, segments, changes),
     producers,
     sealTimes,
     logStartOffset,
@@ -141,14 +141,14 @@ function loadEpochs(
   disk: Disk,
   directory: string,
   segments: SegmentList,
-  found: { readonly changes: readonly EpochEntry[]; readonly logStartOffset: number },
+  changes: readonly EpochEntry[],
 ): LeaderEpochCache {
   const stored = readEpochs(disk, `${directory}/${EPOCH_FILE}`);
   const epochs = stored ?? new LeaderEpochCache();
-  epochs.reconcile(stored ? found.changes : scanEpochs(segments));
+  epochs.reconcile(stored ? changes : scanEpochs(segments));
   // An epoch that begins right at the end was recorded by a leader that had not written yet (KAFKA-7415).
   epochs.cutFrom(segments.active.nextOffset + 1);
-  epochs.cutBefore(found.logStartOffset);
+  epochs.cutBefore(segments.first.baseOffset);
   return epochs;
 }
 

@@ -53,6 +53,8 @@ export function removeObsoleteSegment(log: LogState): boolean {
     log.flusher.truncations += 1;
     log.bytes -= segment.size;
     segment.remove();
+    // Not before: with the old checkpoint the records that they tell of are there again.
+    log.epochs.cutBefore(log.segments.first.baseOffset);
     log.disk.remove(snapshotPath(log.directory, segment.baseOffset));
     log.flusher.directoryChanged();
   });

@@ -1,6 +1,6 @@
 /**
  * Raises the log start offset. Invariant: it rises at once for readers, to at most the high watermark; the checkpoint on the
- * device follows, and files go only after that: see log-retention. Called by deletions of records and by retention.
+ * device follows, and files and epochs go only after that: see log-retention. Called by deletions of records and by retention.
  */
 import type { LogState } from './log-state';
 
@@ -19,7 +19,5 @@ export function deleteRecordsBefore(log: LogState, offset: number): void {
 export function raiseLogStart(log: LogState, offset: number): void {
   if (offset <= log.startOffset) return;
   log.startOffset = offset;
-  // As a start with the new checkpoint would; written down with the next flush.
-  log.epochs.cutBefore(offset);
   log.options.onCheckpointDue?.();
 }

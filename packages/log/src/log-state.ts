@@ -84,7 +84,7 @@ export class LogState {
 
   /** Epoch of the last batch; -1: empty. */
   get lastBatchEpoch(): number {
-    return this.bytes === 0 ? -1 : this.epochs.epochOf(this.endOffset - 1);
+    return this.startOffset === this.endOffset ? -1 : this.epochs.epochOf(this.endOffset - 1);
   }
 
   get range(): { readonly logStartOffset: number; readonly logEndOffset: number } {

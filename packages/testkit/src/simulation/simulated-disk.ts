@@ -33,6 +33,18 @@ export interface InjectedFailure {
   readonly partialBytes?: number;
 }
 
+/** What can leave the disk half done: the places at which the power is worth cutting. */
+const WRITES: ReadonlySet<DiskOperation> = new Set([
+  'append',
+  'writeAt',
+  'truncate',
+  'datasync',
+  'syncDirectory',
+  'rename',
+  'remove',
+  'makeDirectory',
+]);
+
 type Armed = InjectedFailure & { readonly operation: DiskOperation; left: number };
 
 export class SimulatedDisk implements Disk {
@@ -42,6 +54,9 @@ export class SimulatedDisk implements Disk {
   private capacityBytes = Infinity;
   private life = 0;
   private boots = 1;
+  /** Writes of all kinds so far: see `cutPowerAt`. */
+  writes = 0;
+  private powerCut: { readonly write: number; readonly random: Random } | undefined;
   /** How long a datasync takes; it makes durable what was written before it began. Default: no time. */
   syncTime: (path: string) => Promise<void> = () => Promise.resolve();
   /** How often each operation was called: for tests that count syncs. */
@@ -55,6 +70,11 @@ export class SimulatedDisk implements Disk {
     if (!options.loseUnsynced) return;
     this.boots += 1;
     this.tree.loseUnsynced(options.random);
+  }
+
+  /** The power fails instead of the write with this number; of an append a random part is written before. */
+  cutPowerAt(write: number, random: Random): void {
+    this.powerCut = { write, random };
   }
 
   failNext(operation: DiskOperation, failure: InjectedFailure = {}): void {
@@ -184,6 +204,7 @@ export class SimulatedDisk implements Disk {
   /** For SimulatedFile: counts the call and throws what was armed for it. */
   enter(operation: DiskOperation, path: string, partial?: (bytes: number) => void): void {
     this.calls[operation] = (this.calls[operation] ?? 0) + 1;
+    if (WRITES.has(operation)) this.countWrite(path, partial);
     const failure = this.armed.find(
       (one) => one.operation === operation && one.left > 0 && path.includes(one.path ?? ''),
     );
@@ -192,6 +213,16 @@ export class SimulatedDisk implements Disk {
     partial?.(failure.partialBytes ?? 0);
     const code = failure.code ?? 'STORAGE_ERROR';
     throw new TributaryError(code, `${operation} ${path}: injected failure`, { details: { path } });
+  }
+
+  private countWrite(path: string, partial: ((bytes: number) => void) | undefined): void {
+    const { powerCut } = this;
+    this.writes += 1;
+    if (this.writes !== powerCut?.write) return;
+    partial?.(Math.floor(2 ** (powerCut.random.next() * 14)) - 1);
+    this.powerCut = undefined;
+    this.crash({ loseUnsynced: true, random: powerCut.random });
+    throw storageError(`${path}: the power failed`, path);
   }
 
   /** For SimulatedFile. */
