@@ -61,7 +61,10 @@ export async function loadLog(
     sealTimes,
     limits: { expirationMs: options.producerIdExpirationMs },
   });
-  const trustedUpTo = options.recover ? recoveryPoint : logEndOffset;
+  // What lies below the first segment was committed and deleted: a snapshot of that is of no other history.
+  const trustedUpTo = options.recover
+    ? Math.max(recoveryPoint, segments.first.baseOffset)
+    : logEndOffset;
   producers.recover({ logStartOffset, logEndOffset }, trustedUpTo);
   return {
     segments,
