@@ -9,7 +9,7 @@ const layers = {
   client: ['common', 'record', 'protocol', 'coordination'],
   server: ['common', 'record', 'protocol', 'log', 'coordination', 'broker'],
   testing: ['common', 'record', 'protocol', 'log', 'coordination', 'broker', 'client', 'server'],
-  cli: ['common', 'record', 'protocol', 'coordination', 'client', 'server'],
+  cli: ['common', 'record', 'protocol', 'log', 'coordination', 'client', 'server'],
 };
 
 const walls = Object.entries(layers).map(([name, allowed]) => ({

@@ -84,11 +84,12 @@ function sumOf(text: string): string {
 }
 
 function format(sums: readonly string[]): string {
-  return `crc32c ${sums.join(' ')}\n`;
+  const line = `crc32c ${sums.join(' ')}`;
+  return `${line}\n${sumOf(line)}\n`; // of itself, so that it has no byte that can change unseen
 }
 
 /** Nothing when it is damaged itself: then the file counts as damaged. */
 function parse(text: string): string[] {
-  if (!/^crc32c( [0-9a-f]{8})+\n$/.test(text)) return [];
-  return text.trimEnd().split(' ').slice(1);
+  const [, line, own] = /^(crc32c(?: [0-9a-f]{8})+)\n([0-9a-f]{8})\n$/.exec(text) ?? [];
+  return line === undefined || own !== sumOf(line) ? [] : line.split(' ').slice(1);
 }

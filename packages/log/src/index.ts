@@ -3,6 +3,7 @@ export { Compactor, type CompactionOutcome, type CompactionTotals } from './comp
 export * from './disk';
 export { NodeDisk } from './disk/node-disk';
 export { DurableTextFile, readTextFile, writePrivateFile } from './durable-text-file';
+export * from './inspect';
 export { Log } from './log';
 export { LogDirectory } from './log-directory';
 export type { LogDirectoryOptions } from './log-directory-options';

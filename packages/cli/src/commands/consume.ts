@@ -5,6 +5,7 @@
 import { TributaryError } from '@tributary/common';
 import type { Client, Consumer, ConsumerRecord } from '@tributary/client';
 import { Option, type Command } from 'commander';
+import { textOrBase64 } from '../output/bytes';
 import { renderJsonLine } from '../output/render';
 import { dataOutput } from '../output/standard-output';
 import {
@@ -156,7 +157,6 @@ function valueLine(record: ConsumerRecord): Buffer {
   return Buffer.concat([(record.value as Buffer | null) ?? Buffer.alloc(0), Buffer.from('\n')]);
 }
 
-/** Bytes that are valid UTF-8 are shown as text under `key` / `value`, others as base64 under `...Base64`. */
 function asJson(record: ConsumerRecord): Record<string, unknown> {
   return {
     topic: record.topic,
@@ -170,14 +170,6 @@ function asJson(record: ConsumerRecord): Record<string, unknown> {
       ...textOrBase64('value', value),
     })),
   };
-}
-
-function textOrBase64(name: string, bytes: Buffer | null): Record<string, string | null> {
-  if (bytes === null) return { [name]: null };
-  const text = bytes.toString('utf8');
-  return Buffer.from(text, 'utf8').equals(bytes)
-    ? { [name]: text }
-    : { [`${name}Base64`]: bytes.toString('base64') };
 }
 
 /** Ctrl-C ends the loop; what was printed is committed on the way out. */

@@ -1,7 +1,8 @@
-/** The commands that talk to a running cluster. Called once by main. */
+/** The commands that talk to a running cluster, and those that look into its files. Called once by main. */
 import type { Command } from 'commander';
 import { registerClusterCommands } from './cluster';
 import { registerConsumeCommand } from './consume';
+import { registerDebugCommands } from './debug';
 import { registerGroupCommands } from './group';
 import { registerProduceCommand } from './produce';
 import { registerTopicCommands } from './topic';
@@ -12,4 +13,5 @@ export function registerDataCommands(program: Command): void {
   registerConsumeCommand(program);
   registerGroupCommands(program);
   registerClusterCommands(program);
+  registerDebugCommands(program);
 }

@@ -1,0 +1,80 @@
+/**
+ * What must hold along a whole log, whatever segment a batch lies in: headers make sense, offsets rise, epochs do not
+ * fall and are those of leader-epoch-checkpoint, producer snapshots are what the batches before them give.
+ * Called by the inspection of a partition with each batch that is believed, in order.
+ */
+import type { BatchHeader } from '@tributary/record';
+import type { EpochCheck } from './epoch-check';
+import type { SnapshotCheck } from './snapshot-check';
+import { MEANING, type InspectionReport } from './report';
+
+export interface ChainedBatch {
+  readonly path: string;
+  readonly position: number;
+  readonly header: BatchHeader;
+  readonly segmentBase: number;
+  /** In the segment that is written to: its epoch may be newer than the file that lists them. */
+  readonly isUnsealed: boolean;
+}
+
+export class LogChain {
+  /** undefined: no batch yet. */
+  private before: ChainedBatch | undefined;
+  /** The batch before the last one left a gap, so it may be that one that is wrong. */
+  private gapBefore = false;
+
+  constructor(
+    private readonly report: InspectionReport,
+    private readonly epochs?: EpochCheck,
+    private readonly snapshots?: SnapshotCheck,
+  ) {}
+
+  get nextOffset(): number | undefined {
+    return this.before && this.before.header.lastOffset + 1;
+  }
+
+  onBatch(batch: ChainedBatch): void {
+    const { header } = batch;
+    const problem = headerProblem(header);
+    if (problem) this.damage(batch, problem);
+    const { before } = this;
+    if (before && header.baseOffset <= before.header.lastOffset) {
+      const wrong = this.gapBefore && before.path === batch.path ? before : batch;
+      this.damage(
+        wrong,
+        `offsets do not rise: ${before.header.baseOffset} to ${before.header.lastOffset} at ${before.position}, then ${header.baseOffset} at ${batch.position}`,
+      );
+    }
+    if (before && header.leaderEpoch < before.header.leaderEpoch) {
+      const problem = `leader epoch ${header.leaderEpoch} comes after ${before.header.leaderEpoch}`;
+      this.damage(batch, problem);
+    }
+    this.gapBefore = header.baseOffset > (this.nextOffset ?? batch.segmentBase);
+    this.epochs?.onBatch(batch);
+    this.snapshots?.onBatch(header);
+    this.before = batch;
+  }
+
+  /** What lies between the last batch and the next one is not known. */
+  interrupt(): void {
+    this.gapBefore = false;
+    this.snapshots?.interrupt();
+  }
+
+  private damage({ path, position }: ChainedBatch, problem: string): void {
+    this.report.damage({ path, position, problem, meaning: MEANING.batch });
+  }
+}
+
+/** What a leader would never have let in. */
+function headerProblem(header: BatchHeader): string | undefined {
+  const { baseOffset, lastOffsetDelta, recordsCount, leaderEpoch, codec } = header;
+  if (baseOffset < 0) return `base offset ${baseOffset}`;
+  if (leaderEpoch < 0) return `leader epoch ${leaderEpoch}`;
+  if (lastOffsetDelta < 0) return `last offset delta ${lastOffsetDelta}`;
+  if (recordsCount < 0 || recordsCount > lastOffsetDelta + 1) {
+    return `${recordsCount} records in ${lastOffsetDelta + 1} offsets`;
+  }
+  if (codec === undefined) return `codec ${header.codecId} does not exist`;
+  return undefined;
+}

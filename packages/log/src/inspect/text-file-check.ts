@@ -1,0 +1,132 @@
+/**
+ * The small text files, each of which carries its checksum in its own way: a companion `<file>.crc`, a first line
+ * (meta.properties), a last line (the running marker). Called by the inspection of directories.
+ */
+import { crc32c } from '@tributary/record';
+import type { Disk } from '../disk';
+import { readIfThere } from './read-whole';
+import { MEANING, type InspectionReport } from './report';
+import { findWrongByte } from './wrong-byte';
+
+/** A file with a companion, as ChecksummedTextFile writes it. Gives its text if that may be believed. */
+export function readWithCompanion(
+  disk: Disk,
+  path: string,
+  report: InspectionReport,
+  meaning: string,
+): string | undefined {
+  const [bytes, companion] = [readIfThere(disk, path), readIfThere(disk, `${path}.crc`)];
+  if (!bytes) return undefined;
+  if (!companion) return bytes.toString(); // of an earlier version, or of Kafka
+  const sums = sumsIn(`${path}.crc`, companion, report, meaning);
+  if (!sums) return bytes.toString();
+  if (sums.includes(sumOf(bytes))) return bytes.toString();
+  report.damage({ path, ...sumProblem(bytes, sums), meaning });
+  return undefined;
+}
+
+/** undefined: it is damaged itself, which is told. */
+function sumsIn(
+  path: string,
+  bytes: Buffer,
+  report: InspectionReport,
+  meaning: string,
+): string[] | undefined {
+  const [line = '', own = '', end] = bytes.toString().split('\n');
+  if (own === sumOf(Buffer.from(line)) && end === '') return line.split(' ').slice(1);
+  const position = isHexSum(own)
+    ? wrongPosition(Buffer.from(line), own, line.length + 1)
+    : line.length;
+  report.damage({ path, position, problem: 'it fails its own checksum', meaning });
+  return undefined;
+}
+
+/** meta.properties: its first line may hold the checksum of the rest. */
+export function checkMetaProperties(disk: Disk, path: string, report: InspectionReport): void {
+  const bytes = readIfThere(disk, path);
+  if (!bytes) return report.damage({ path, problem: 'there is none', meaning: MEANING.identity });
+  const text = bytes.toString();
+  const newline = text.indexOf('\n') + 1;
+  const body = bytes.subarray(newline);
+  const [, stored] = /^# crc32c=([0-9a-f]{8})\n$/.exec(text.slice(0, newline)) ?? [];
+  if (stored === sumOf(body)) return;
+  if (stored === undefined) {
+    if (/^version=[0-9]+\n$/.test(text.slice(0, newline))) return; // of an earlier version
+    const position = firstDifference(text.slice(0, newline), `# crc32c=${sumOf(body)}\n`);
+    const problem = 'its first line is not its checksum';
+    return report.damage({ path, position, problem, meaning: MEANING.identity });
+  }
+  checkStored(path, { body, bodyAt: newline, stored, storedAt: 9 }, report);
+}
+
+/** The running marker: one line of JSON, one with its checksum. Gives the JSON if it may be believed. */
+export function readRunningMarker(
+  disk: Disk,
+  path: string,
+  report: InspectionReport,
+): string | undefined {
+  const bytes = readIfThere(disk, path);
+  if (!bytes) return undefined;
+  const text = bytes.toString();
+  const storedAt = text.lastIndexOf('\n', text.length - 2) + 1;
+  const stored = text.slice(storedAt, -1);
+  const body = bytes.subarray(0, Math.max(0, storedAt - 1));
+  const isFramed = text.endsWith('\n') && text[storedAt - 1] === '\n';
+  if (!isFramed || !isHexSum(stored)) {
+    const problem = 'its last line is not its checksum';
+    report.damage({ path, position: Math.max(0, storedAt - 1), problem, meaning: MARKER });
+    return undefined;
+  }
+  if (stored === sumOf(body)) return body.toString();
+  checkStored(path, { body, bodyAt: 0, stored, storedAt }, report);
+  return undefined;
+}
+
+export const MARKER =
+  'no record is lost: the last stop counts as a crash of the machine, and every log is checked';
+
+interface Sealed {
+  readonly body: Buffer;
+  readonly bodyAt: number;
+  readonly stored: string;
+  readonly storedAt: number;
+}
+
+function checkStored(path: string, sealed: Sealed, report: InspectionReport): void {
+  const { body, bodyAt, stored, storedAt } = sealed;
+  const position = wrongPosition(body, stored, storedAt - bodyAt) + bodyAt;
+  const problem = `its checksum is ${sumOf(body)}, it says ${stored}`;
+  report.damage({ path, position, problem, meaning: MEANING.identity });
+}
+
+/** From the beginning of `body`; the sum stands at `storedAt` from there, which may be before it. */
+function wrongPosition(body: Buffer, stored: string, storedAt: number): number {
+  const actual = sumOf(body);
+  if (differingDigits(stored, actual) === 1) return storedAt + firstDifference(stored, actual);
+  return findWrongByte(body, parseInt(stored, 16))?.position ?? 0;
+}
+
+function isHexSum(text: string): boolean {
+  return /^[0-9a-f]{8}$/.test(text);
+}
+
+function sumProblem(bytes: Buffer, sums: readonly string[]) {
+  for (const sum of sums) {
+    const wrong = findWrongByte(bytes, parseInt(sum, 16));
+    if (wrong) return { position: wrong.position, problem: 'a byte changed' };
+  }
+  return { position: 0, problem: `its checksum, ${sumOf(bytes)}, is not in its .crc file` };
+}
+
+function sumOf(bytes: Buffer): string {
+  return crc32c(bytes).toString(16).padStart(8, '0');
+}
+
+function differingDigits(a: string, b: string): number {
+  return [...a].filter((digit, i) => digit !== b[i]).length;
+}
+
+function firstDifference(a: string, b: string): number {
+  const at = [...a].findIndex((char, i) => char !== b[i]);
+  return at < 0 ? Math.min(a.length, b.length) : at;
+}

@@ -1,0 +1,75 @@
+/** One partition directory: its small files, then every segment in order as one log. Called by inspect. */
+import { EPOCH_FILE } from '../log-loader';
+import { PARTITION_METADATA_FILE } from '../partition-metadata';
+import { findSegments } from '../segment-list';
+import { EpochCheck } from './epoch-check';
+import { LogChain } from './log-chain';
+import { readIfThere } from './read-whole';
+import { MEANING, type InspectionReport } from './report';
+import { SnapshotCheck } from './snapshot-check';
+import { readWithCompanion } from './text-file-check';
+import { verifySegment, type InspectionContext } from './verify-segment';
+
+/** What a running broker may be about to finish, and what it cleans up at its next start. */
+const PASSING = /\.(tmp|swap|cleaned|deleted)$/;
+const KNOWN = /^([0-9]{20}\.(log|index|timeindex|snapshot|seal)|leader-epoch-checkpoint|partition\.metadata(\.crc)?)$/; // prettier-ignore
+
+export async function verifyPartition(
+  context: InspectionContext,
+  directory: string,
+): Promise<void> {
+  const { disk, report } = context;
+  const names = disk.list(directory);
+  report.partitions += 1;
+  tellUnknown(directory, names, report);
+  checkMetadata(context, directory);
+  const epochs = readEpochs(context, directory);
+  const snapshots = new SnapshotCheck(disk, directory, report);
+  const chain = new LogChain(report, epochs, snapshots);
+  const { baseOffsets, orphans } = findSegments(names);
+  for (const name of orphans) report.note(`${directory}/${name} belongs to no segment`);
+  for (const [i, baseOffset] of baseOffsets.entries()) {
+    const isLast = i === baseOffsets.length - 1;
+    const seal = await verifySegment(context, { directory, baseOffset, isLast }, chain);
+    if (isLast && seal && seal.epochsCrc !== 0) epochs?.onSum(seal.epochsCrc);
+  }
+  snapshots.finish(chain.nextOffset ?? baseOffsets.at(-1) ?? 0);
+}
+
+/** One segment of it: what other files say about the whole log is left out. */
+export async function verifyOneSegment(
+  context: InspectionContext,
+  directory: string,
+  baseOffset: number,
+): Promise<void> {
+  const epochs = readEpochs(context, directory);
+  const isLast = findSegments(context.disk.list(directory)).baseOffsets.at(-1) === baseOffset;
+  const chain = new LogChain(context.report, epochs);
+  await verifySegment(context, { directory, baseOffset, isLast }, chain);
+}
+
+function readEpochs({ disk, report }: InspectionContext, directory: string) {
+  const path = `${directory}/${EPOCH_FILE}`;
+  const text = readIfThere(disk, path)?.toString();
+  if (text !== undefined) return new EpochCheck(path, text, report);
+  report.note(`${path} does not exist: the batches alone tell the epochs`);
+  return undefined;
+}
+
+function checkMetadata({ disk, report }: InspectionContext, directory: string): void {
+  const path = `${directory}/${PARTITION_METADATA_FILE}`;
+  const before = report.damages;
+  const text = readWithCompanion(disk, path, report, MEANING.identity);
+  if (report.damages > before) return;
+  if (/^version: 0\ntopic_id: [A-Za-z0-9_-]{22}\n$/.test(text ?? '')) return;
+  const problem = text === undefined ? 'there is none' : 'it names no topic id';
+  report.damage({ path, problem, meaning: MEANING.identity });
+}
+
+function tellUnknown(directory: string, names: readonly string[], report: InspectionReport): void {
+  for (const name of names) {
+    if (KNOWN.test(name)) continue;
+    const what = PASSING.test(name) ? 'is work in progress' : 'is no file of a log';
+    report.note(`${directory}/${name} ${what}`);
+  }
+}
