@@ -1,0 +1,145 @@
+/**
+ * What a checkpoint on the device vouches for is there, whatever was cut off since, and whichever log of that name it
+ * was written for: the power fails, and the next start believes the checkpoint.
+ */
+import { defaultTopicConfig, seededRandom, silentLogger, type Random } from '@tributary/common';
+import { splitBatches } from '@tributary/record';
+import { makeBatch, readWholeLog, settle, SimulatedClock, SimulatedDisk } from '@tributary/testkit';
+import { CHECKPOINT_INTERVAL_MS } from './checkpoint-schedule';
+import type { Log } from './log';
+import { LogDirectory } from './log-directory';
+import type { LogConfig } from './partition-log';
+
+const TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAA';
+const NEXT_TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAQ';
+const SEEDS = 20;
+
+class Machine {
+  readonly disk = new SimulatedDisk();
+  readonly clock = new SimulatedClock();
+  readonly dice: Random;
+  store!: LogDirectory;
+  private serial = 0;
+
+  constructor(
+    seed: number,
+    private readonly config: LogConfig,
+  ) {
+    this.dice = seededRandom(seed);
+  }
+
+  async open(): Promise<void> {
+    this.store = await LogDirectory.open({
+      disk: this.disk.mount(),
+      directory: '/data',
+      brokerId: 1,
+      clusterId: 'c',
+      clock: this.clock,
+      random: this.dice,
+      logger: silentLogger,
+      configFor: () => this.config,
+    });
+  }
+
+  async create(topicId = TOPIC_ID): Promise<Log> {
+    return (await this.store.create('orders', topicId, 0, this.config)) as Log;
+  }
+
+  append(log: Log, count: number, leaderEpoch: number): void {
+    for (let i = 0; i < count; i += 1) {
+      const value = `${leaderEpoch}/${(this.serial += 1)}`.padEnd(this.dice.next() * 500);
+      log.appendAsLeader(makeBatch({ values: [value] }), { leaderEpoch });
+    }
+  }
+
+  /** Everything is on the device, and the checkpoint says so. */
+  async checkpointed(log: Log): Promise<void> {
+    await log.flush();
+    await this.clock.advance(2 * CHECKPOINT_INTERVAL_MS);
+  }
+
+  async losePower(): Promise<void> {
+    this.disk.crash({ loseUnsynced: true, random: this.dice });
+    await this.open();
+  }
+}
+
+describe.each(['os', 'sync'] as const)('flush=%s', (flush) => {
+  const config = { ...defaultTopicConfig, flush, segmentBytes: 2_000 };
+
+  it('cut, settled, written anew: what the power leaves is a prefix of the new history', async () => {
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const m = new Machine(seed, config);
+      await m.open();
+      const log = await m.create();
+      m.append(log, 12, 1);
+      await m.checkpointed(log);
+      log.truncateTo(Math.floor(m.dice.next() * 12));
+      await log.settleCuts();
+      m.append(log, Math.ceil(m.dice.next() * 12), 2);
+      if (m.dice.next() < 0.5) await settle();
+      const history = splitBatches(readWholeLog(log));
+      const { durableEndOffset } = log;
+      await m.losePower();
+      const found = splitBatches(readWholeLog(await m.create()));
+      const isPrefix = found.every((batch, at) => batch.equals(history[at]!));
+      expect({ seed, isPrefix }).toEqual({ seed, isPrefix: true });
+      expect(found.length).toBeGreaterThanOrEqual(durableEndOffset);
+    }
+  });
+
+  it('started anew further back: nothing that is durable there is taken for deleted records', async () => {
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const m = new Machine(seed, config);
+      await m.open();
+      const log = await m.create();
+      log.restartAt(100);
+      await log.settleCuts();
+      m.append(log, 5, 1);
+      await m.checkpointed(log);
+      log.restartAt(50);
+      await log.settleCuts();
+      m.append(log, 6, 2);
+      await log.flush();
+      const history = readWholeLog(log);
+      await m.losePower();
+      const found = await m.create();
+      expect([seed, found.logStartOffset, found.logEndOffset]).toEqual([seed, 50, 56]);
+      expect(readWholeLog(found).equals(history)).toBe(true);
+    }
+  });
+});
+
+it('a topic is deleted and created again: its log is recovered from its own beginning', async () => {
+  const m = new Machine(1, { ...defaultTopicConfig, segmentBytes: 2_000 });
+  await m.open();
+  const first = await m.create();
+  m.append(first, 30, 1);
+  await m.checkpointed(first);
+  await m.store.delete(TOPIC_ID, 0);
+  const log = await m.create(NEXT_TOPIC_ID);
+  // The next checkpoint comes too late.
+  m.disk.failNext('append', { code: 'DISK_FULL', path: 'recovery-point', times: Infinity });
+  m.append(log, 30, 1);
+  m.disk.crash({ loseUnsynced: false, random: m.dice });
+  m.disk.flipBit('/data/orders-0/00000000000000000000.log', 100);
+  await m.open();
+  expect((await m.create(NEXT_TOPIC_ID)).logEndOffset).toBe(0);
+});
+
+it('a cut is settled before the caller goes on, and a checkpoint that cannot be written is tried again', async () => {
+  const m = new Machine(1, { ...defaultTopicConfig, segmentBytes: 2_000 });
+  await m.open();
+  const log = await m.create();
+  m.append(log, 5, 1);
+  await m.checkpointed(log);
+  m.disk.failNext('append', { code: 'DISK_FULL', path: 'recovery-point' });
+  log.truncateTo(2);
+  expect(log.cutsAreSettled).toBe(false);
+  await expect(log.settleCuts()).rejects.toMatchObject({ code: 'DISK_FULL' });
+  expect(log.cutsAreSettled).toBe(false);
+  await log.settleCuts();
+  expect(log.cutsAreSettled).toBe(true);
+  const file = m.disk.openFile('/data/recovery-point-offset-checkpoint');
+  expect(file.read(0, file.size).toString()).toContain('orders 0 2\n');
+});
