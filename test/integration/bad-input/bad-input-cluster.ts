@@ -65,8 +65,9 @@ export class BadInputCluster {
     return this.connection(1).call(method as never, request as never, { timeoutMs });
   }
 
-  /** Each partition as its leader has it. */
-  async createTopic(topic: string, partitions: number, configs = {}): Promise<Place[]> {
+  /** Each partition as its leader has it. Its records are from 1970, which retention must not mind. */
+  async createTopic(topic: string, partitions: number, settings = {}): Promise<Place[]> {
+    const configs = { 'retention.ms': '-1', ...settings };
     await this.client
       .admin()
       .createTopic({ topic, partitions, replicationFactor: 3, configs }, { timeoutMs });

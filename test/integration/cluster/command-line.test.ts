@@ -49,17 +49,22 @@ test('what a member has printed is committed before it is killed', async () => {
   await member.finished;
 });
 
-test.each(['none', 'gzip', 'snappy', 'lz4', 'zstd'])(
-  'lines sent as %s come back',
-  async (codec) => {
-    await cluster.client().admin().createTopic({ topic: codec, partitions: 1 });
-    const lines = Array.from({ length: 500 }, (_, i) => `line ${i} of ${'many '.repeat(i % 50)}\n`);
-    const sent = await run(`produce ${codec} --codec ${codec}`, lines.join(''));
-    expect(sent).toMatchObject({ code: 0 });
-    const { stdout } = await run(`consume ${codec} --exit-at-end`);
-    expect(stdout).toBe(lines.join(''));
-  },
-);
+test('consume reads every codec, produce writes the one that is asked for', async () => {
+  const client = cluster.client();
+  await client.admin().createTopic({ topic: 'compressed', partitions: 1 });
+  const lineOf = (codec: string): string => `${codec} ${'again and '.repeat(500)}again`;
+  for (const codec of ['none', 'gzip', 'snappy', 'lz4'] as const) {
+    const producer = client.producer({ codec });
+    await producer.send('compressed', { value: Buffer.from(lineOf(codec)) });
+    await producer.close();
+  }
+  const sent = await run('produce compressed --codec zstd', `${lineOf('zstd')}\n`);
+  expect(sent).toMatchObject({ code: 0 });
+  const { stdout } = await run('consume compressed --exit-at-end');
+  expect(stdout).toBe(
+    ['none', 'gzip', 'snappy', 'lz4', 'zstd'].map((codec) => `${lineOf(codec)}\n`).join(''),
+  );
+});
 
 test('creating a topic that may exist answers with the topic, also as JSON', async () => {
   const create = 'topic create twice --partitions 2 -o json';
