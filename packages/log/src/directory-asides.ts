@@ -2,14 +2,17 @@
  * What lies in a log directory beside the logs in use: strays, damaged replicas that are being refilled, what is on its
  * way out. Invariant: nothing that was set aside is overwritten; only what is to be deleted goes. Called by LogDirectory.
  */
+import { parsePartitionName } from '@tributary/common';
+import type { DirectoryLogs } from './directory-logs';
 import { asideName, parseAsideName, type AsideKind, type AsideName } from './directory-names';
-import type { Disk } from './disk';
+import { findPartition } from './log-directory-loader';
+import type { LogDirectoryOptions } from './log-directory-options';
 import type { ReplicaId } from './log-store';
 
 export class DirectoryAsides {
   constructor(
-    private readonly disk: Disk,
-    private readonly directory: string,
+    private readonly options: LogDirectoryOptions,
+    private readonly logs: DirectoryLogs,
   ) {}
 
   list(kind: AsideKind): ReplicaId[] {
@@ -19,21 +22,47 @@ export class DirectoryAsides {
   remove(kind: AsideKind, topicId: string, partition: number): void {
     for (const aside of this.all(kind)) {
       if (aside.topicId !== topicId || aside.partition !== partition) continue;
-      this.disk.remove(`${this.directory}/${asideName(aside)}`);
+      this.options.disk.remove(`${this.options.directory}/${asideName(aside)}`);
     }
   }
 
+  /**
+   * Closes the log and renames its directory, durably; gives the new path, or undefined when there is no such log.
+   * @param found its name, when it is known.
+   */
+  async move(
+    topicId: string,
+    partition: number,
+    kind: AsideKind,
+    found?: string,
+  ): Promise<string | undefined> {
+    const { disk, directory, logger } = this.options;
+    const name = found ?? findPartition(this.options, topicId, partition);
+    if (!name) return undefined;
+    const log = this.logs.get(topicId, partition);
+    this.logs.remove(topicId, partition);
+    await log?.close().catch((error: unknown) => {
+      logger.warn('a log that is set aside did not close cleanly', { partition: name, error });
+    });
+    const { topic } = parsePartitionName(name) ?? { topic: name };
+    const target = this.place({ topic, partition, topicId, kind });
+    disk.rename(`${directory}/${name}`, target);
+    this.logs.mended(name);
+    await disk.syncDirectory(directory);
+    return target;
+  }
+
   /** A path that is free for it. */
-  place(aside: ReplicaId & { readonly kind: AsideKind }): string {
+  private place(aside: ReplicaId & { readonly kind: AsideKind }): string {
     for (let copy = 1; ; copy += 1) {
-      const path = `${this.directory}/${asideName({ ...aside, copy })}`;
-      if (aside.kind === 'delete' && this.disk.exists(path)) this.disk.remove(path);
-      if (!this.disk.exists(path)) return path;
+      const path = `${this.options.directory}/${asideName({ ...aside, copy })}`;
+      if (aside.kind === 'delete' && this.options.disk.exists(path)) this.options.disk.remove(path);
+      if (!this.options.disk.exists(path)) return path;
     }
   }
 
   private all(kind: AsideKind): AsideName[] {
-    const asides = this.disk.list(this.directory).map(parseAsideName);
+    const asides = this.options.disk.list(this.options.directory).map(parseAsideName);
     return asides.flatMap((aside) => (aside?.kind === kind ? aside : []));
   }
 }

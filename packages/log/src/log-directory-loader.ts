@@ -18,6 +18,9 @@ export interface LoadContext {
   readonly compactedOffsets: ReadonlyMap<string, number>;
   readonly onCheckpointDue: () => void;
   readonly lowerCheckpoint: () => Promise<void>;
+  readonly onFailed: () => void;
+  /** By directory name: not to be loaded, and why. */
+  readonly refused?: ReadonlyMap<string, TributaryError>;
 }
 
 export interface LoadedDirectory {
@@ -46,6 +49,8 @@ export async function loadPartitions(
   const work = async (): Promise<void> => {
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
       try {
+        const refusal = context.refused?.get(name);
+        if (refusal) throw refusal;
         const log = await loadPartition(name, options, context);
         if (log) loaded.logs.push(log);
       } catch (thrown) {
@@ -93,6 +98,7 @@ async function loadPartition(
     compactedTo: context.compactedOffsets.get(name),
     onCheckpointDue: context.onCheckpointDue,
     lowerCheckpoint: context.lowerCheckpoint,
+    onFailed: context.onFailed,
   });
   const { logEndOffset, cutBytes } = log;
   const elapsedMs = Math.round(clock.now() - started);

@@ -63,6 +63,7 @@ test('a partition lies where Kafka would put it', async () => {
   await store.close(clean);
   expect(disk.list(directory)).toEqual([
     '.kafka_cleanshutdown',
+    '.tributary_running',
     'log-start-offset-checkpoint',
     'log-start-offset-checkpoint.crc',
     'meta.properties',

@@ -4,56 +4,50 @@
  * and what is under `<topic>-<partition>` is the log with the topic id that `partition.metadata` names.
  * Made by the composition root before the broker registers.
  */
-import { parsePartitionName, partitionKey, partitionName, TributaryError } from '@tributary/common';
-import { takeMarker, writeMarker } from './clean-shutdown-marker';
+import { hasCode, partitionName, TributaryError } from '@tributary/common';
+import { writeMarker } from './clean-shutdown-marker';
 import { Compactor } from './compaction/compactor';
 import { DirectoryAsides } from './directory-asides';
-import { DirectoryCheckpoints, type CheckpointEntry } from './directory-checkpoints';
-import type { AsideKind } from './directory-names';
-import type { DirectoryLock, Disk } from './disk';
-import { Log } from './log';
+import { DirectoryCheckpoints } from './directory-checkpoints';
+import { DirectoryHealth } from './directory-health';
+import { DirectoryLogs } from './directory-logs';
 import { LogCheckpoints } from './log-checkpoints';
-import { findPartition, loadPartitions, type BrokenLog } from './log-directory-loader';
+import { loadPartitions } from './log-directory-loader';
+import { prepareDirectory, type PreparedDirectory } from './log-directory-opening';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { LogMaintenance } from './log-maintenance';
-import { MetaProperties } from './meta-properties';
-import { readTopicId, writeTopicId } from './partition-metadata';
-import type { DirectoryStatus, LogStore, LostReplica, PreviousStop, ReplicaId } from './log-store';
+import { LogOpener } from './log-opener';
+import { META_FILE } from './meta-properties';
+import type {
+  DirectoryStatus,
+  HighWatermarkEntry,
+  LogStore,
+  LostReplica,
+  PreviousStop,
+  ReplicaId,
+} from './log-store';
 import type { LogConfig, PartitionLog } from './partition-log';
 import { retentionDuty } from './retention-duty';
-
-interface PartitionId {
-  readonly topic: string;
-  readonly topicId: string;
-  readonly partition: number;
-}
 
 interface CloseOptions {
   readonly clean: boolean;
   readonly brokerEpoch: number;
 }
 
-interface Opened {
-  readonly lock: DirectoryLock;
-  readonly meta: MetaProperties;
-  readonly cleanShutdownEpoch: number | undefined;
-}
+/** By directory name: what must not be loaded, and why. */
+export type Refusals = ReadonlyMap<string, TributaryError>;
 
 export class LogDirectory implements LogStore {
   readonly directory: string;
   /** Broker epoch of the clean shutdown before this start; undefined: it was not clean. */
   readonly cleanShutdownEpoch: number | undefined;
-  /** Names of partitions that recovery cut below their checkpointed high watermark. */
-  readonly cutBelowHighWatermark: string[] = [];
   readonly maintenance: LogMaintenance;
   readonly compactor: Compactor;
-  private readonly lock: DirectoryLock;
-  private readonly meta: MetaProperties;
   private readonly checkpoints: DirectoryCheckpoints;
   private readonly asides: DirectoryAsides;
-  private readonly byKey = new Map<string, Log>();
-  private broken: Map<string, BrokenLog> = new Map();
-  private readonly highWatermarks = new Map<string, number>();
+  private readonly health: DirectoryHealth;
+  private readonly present = new DirectoryLogs();
+  private readonly opener: LogOpener;
   /** What changes directories happens one after another. */
   private lastChange: Promise<unknown> = Promise.resolve();
   private readonly logCheckpoints: LogCheckpoints;
@@ -62,83 +56,97 @@ export class LogDirectory implements LogStore {
 
   private constructor(
     private readonly options: LogDirectoryOptions,
-    opened: Opened,
+    private readonly prepared: PreparedDirectory,
   ) {
     this.directory = options.directory;
-    this.lock = opened.lock;
-    this.meta = opened.meta;
-    this.cleanShutdownEpoch = opened.cleanShutdownEpoch;
-    this.asides = new DirectoryAsides(options.disk, options.directory);
+    this.cleanShutdownEpoch = prepared.clean?.brokerEpoch;
+    this.asides = new DirectoryAsides(options, this.present);
     this.checkpoints = new DirectoryCheckpoints(options.disk, options.directory, options.logger);
-    this.logCheckpoints = new LogCheckpoints(this.checkpoints, () => this.byKey.values(), options);
+    this.logCheckpoints = new LogCheckpoints(this.checkpoints, () => this.present.all(), options);
     this.compactor = new Compactor(options);
     this.maintenance = this.makeMaintenance();
+    const onFailed = (): void => void this.health.suspect();
+    const calls = { ...this.logCheckpoints.calls, onFailed };
+    this.opener = new LogOpener(options, calls, this.logCheckpoints);
+    this.health = new DirectoryHealth({
+      ...options,
+      probe: () => this.probe(),
+      onFailure: (error) => this.takeOffline(error),
+    });
   }
 
-  /**
-   * Throws DATA_DIR_LOCKED, DATA_DIR_NOT_WRITABLE, UNKNOWN_FORMAT, CLUSTER_MISMATCH, or INVALID_CONFIG when it is
-   * another broker's. Recovers the logs unless the last shutdown was clean.
-   */
+  /** Recovers the logs unless the last shutdown was clean. Throws what `prepareDirectory` throws. */
   static async open(options: LogDirectoryOptions): Promise<LogDirectory> {
-    const { disk, directory, brokerId, clusterId } = options;
-    const parents = missingParents(disk, directory);
-    disk.makeDirectory(directory);
-    const lock = disk.lockDirectory(directory);
+    return LogDirectory.load(options, await prepareDirectory(options));
+  }
+
+  /** Also unlocks it when it fails. Throws UNKNOWN_FORMAT, STORAGE_ERROR. */
+  static async load(
+    options: LogDirectoryOptions,
+    prepared: PreparedDirectory,
+    refusals?: Refusals,
+  ): Promise<LogDirectory> {
     try {
-      for (const parent of parents) await disk.syncDirectory(parent);
-      const meta = await MetaProperties.open(disk, directory, brokerId);
-      if (clusterId !== undefined) await meta.confirmCluster(clusterId);
-      const marker = await takeMarker(disk, directory);
-      const store = new LogDirectory(options, {
-        lock,
-        meta,
-        cleanShutdownEpoch: marker?.brokerEpoch,
-      });
-      await store.load();
+      const store = new LogDirectory(options, prepared);
+      await store.load(refusals);
       return store;
     } catch (error) {
-      lock.unlock();
+      prepared.lock.unlock();
       throw error;
     }
   }
 
   /** undefined: not known yet. */
   get clusterId(): string | undefined {
-    return this.meta.clusterId;
+    return this.prepared.meta.clusterId;
+  }
+
+  /** Set once all of it is offline. */
+  get failure(): TributaryError | undefined {
+    return this.health.failure;
   }
 
   /** Once a coordinator was reached. Stores the id the first time; throws CLUSTER_MISMATCH for another one. */
   confirmCluster(clusterId: string): Promise<void> {
-    return this.meta.confirmCluster(clusterId);
+    return this.prepared.meta.confirmCluster(clusterId);
   }
 
   get previousStop(): PreviousStop {
-    const brokerEpoch = this.cleanShutdownEpoch;
-    return brokerEpoch === undefined ? { kind: 'machine' } : { kind: 'clean', brokerEpoch };
+    return this.prepared.marker.previousStop;
+  }
+
+  get cutBelowHighWatermark(): readonly string[] {
+    return this.present.cutBelowHighWatermark;
   }
 
   lost(): LostReplica[] {
-    return [...this.broken].flatMap(([name, { topicId, error }]) => {
-      const parsed = parsePartitionName(name);
-      const damaged = error.code === 'CORRUPT_LOG';
-      return parsed ? [{ ...parsed, topicId, reason: error.message, damaged }] : [];
-    });
+    return this.present.lost();
   }
 
   directories(): DirectoryStatus[] {
-    const { directory: path } = this;
-    const freeBytes = this.options.disk.freeBytes(path);
-    return [{ path, failure: undefined, partitions: this.byKey.size, freeBytes }];
+    const { directory: path, failure } = this;
+    const freeBytes = failure ? 0 : this.options.disk.freeBytes(path);
+    return [{ path, failure: failure?.message, partitions: this.present.count, freeBytes }];
   }
 
-  async noteBrokerEpoch(_brokerEpoch: number): Promise<void> {}
+  async noteBrokerEpoch(brokerEpoch: number): Promise<void> {
+    if (this.failure) return;
+    await this.health
+      .guard(() => this.prepared.marker.write(brokerEpoch))
+      .catch((error: unknown) => this.warnOfMarker(error));
+  }
+
+  /** Something in it failed elsewhere. Resolves once it is known whether all of it did. */
+  suspect(): Promise<void> {
+    return this.health.suspect();
+  }
 
   logs(): PartitionLog[] {
-    return [...this.byKey.values()];
+    return this.present.all();
   }
 
   get(topicId: string, partition: number): PartitionLog | undefined {
-    return this.byKey.get(partitionKey(topicId, partition));
+    return this.present.get(topicId, partition);
   }
 
   create(
@@ -148,9 +156,14 @@ export class LogDirectory implements LogStore {
     config: LogConfig,
   ): Promise<PartitionLog> {
     return this.change(async () => {
-      const existing = this.byKey.get(partitionKey(topicId, partition));
+      const existing = this.present.get(topicId, partition);
       existing?.configure(config);
-      return existing ?? (await this.createLog({ topic, topicId, partition }, config));
+      if (existing) return existing;
+      const broken = this.present.brokenOne(partitionName(topic, partition));
+      const id = { topic, topicId, partition };
+      const log = await this.health.guard(() => this.opener.create(id, config, broken));
+      this.present.add(log);
+      return log;
     });
   }
 
@@ -158,14 +171,14 @@ export class LogDirectory implements LogStore {
     return this.change(async () => {
       this.asides.remove('stray', topicId, partition);
       this.asides.remove('damaged', topicId, partition);
-      const aside = await this.setAside(topicId, partition, 'delete');
+      const aside = await this.asides.move(topicId, partition, 'delete');
       if (aside !== undefined) this.options.disk.remove(aside);
     });
   }
 
   moveAside(topicId: string, partition: number): Promise<void> {
     return this.change(async () => {
-      await this.setAside(topicId, partition, 'stray');
+      await this.asides.move(topicId, partition, 'stray');
     });
   }
 
@@ -176,9 +189,9 @@ export class LogDirectory implements LogStore {
   setAsideDamaged({ topic, topicId, partition }: ReplicaId): Promise<void> {
     return this.change(async () => {
       const name = partitionName(topic, partition);
-      const broken = this.broken.get(name);
+      const broken = this.present.brokenOne(name);
       const isOurs = broken !== undefined && broken.topicId === undefined;
-      await this.setAside(topicId, partition, 'damaged', isOurs ? name : undefined);
+      await this.asides.move(topicId, partition, 'damaged', isOurs ? name : undefined);
     });
   }
 
@@ -191,18 +204,13 @@ export class LogDirectory implements LogStore {
   }
 
   checkpointedHighWatermark(topicId: string, partition: number): number {
-    return this.highWatermarks.get(partitionKey(topicId, partition)) ?? 0;
+    return this.present.highWatermark(topicId, partition);
   }
 
-  async checkpointHighWatermarks(entries: readonly CheckpointEntry[]): Promise<void> {
-    const byName = new Map(
-      [...this.byKey].map(([key, log]) => [partitionName(log.topic, log.partition), key]),
-    );
-    await this.checkpoints.highWatermarks.write(entries);
-    for (const { topic, partition, offset } of entries) {
-      const key = byName.get(partitionName(topic, partition));
-      if (key !== undefined) this.highWatermarks.set(key, offset);
-    }
+  async checkpointHighWatermarks(entries: readonly HighWatermarkEntry[]): Promise<void> {
+    if (!this.isThere) await this.health.suspect();
+    await this.health.guard(() => this.checkpoints.highWatermarks.write(entries));
+    this.present.noteHighWatermarks(entries);
   }
 
   close(options: CloseOptions): Promise<void> {
@@ -210,24 +218,42 @@ export class LogDirectory implements LogStore {
     return this.closing;
   }
 
-  private async load(): Promise<void> {
+  private async load(refused?: Refusals): Promise<void> {
+    const stored = this.logCheckpoints.read();
     const loaded = await loadPartitions(this.options, {
       recover: this.cleanShutdownEpoch === undefined,
-      ...this.logCheckpoints.read(),
-      ...this.logCheckpoints.calls,
+      refused,
+      ...stored,
+      ...this.opener.calls,
     });
-    const highWatermarks = this.checkpoints.highWatermarks.read();
-    this.broken = loaded.broken;
-    for (const log of loaded.logs) {
-      const key = partitionKey(log.topicId, log.partition);
-      const name = partitionName(log.topic, log.partition);
-      const highWatermark = highWatermarks.get(name) ?? 0;
-      if (highWatermark > log.logEndOffset) this.cutBelowHighWatermark.push(name);
-      this.byKey.set(key, log);
-      this.highWatermarks.set(key, Math.min(highWatermark, log.logEndOffset));
-    }
+    this.present.take(loaded, stored, this.checkpoints.highWatermarks.read());
     this.logCheckpoints.begin();
+    await this.prepared.marker.write().catch((error: unknown) => this.warnOfMarker(error));
     this.maintenance.start();
+  }
+
+  /** False: another disk, or none, is there now. */
+  private get isThere(): boolean {
+    return this.options.disk.exists(`${this.directory}/${META_FILE}`);
+  }
+
+  private async probe(): Promise<void> {
+    if (this.closed) return;
+    if (!this.isThere) throw new TributaryError('STORAGE_ERROR', `${this.directory} is gone`);
+    await this.prepared.marker.write();
+  }
+
+  private takeOffline(error: TributaryError): void {
+    this.present.fail(error);
+    void this.maintenance.stop();
+    void this.logCheckpoints.close();
+  }
+
+  /** On a full disk the old one stays: after the next crash it says the worse. */
+  private warnOfMarker(error: unknown): void {
+    if (!hasCode(error, 'DISK_FULL') && !this.failure) throw error;
+    const { logger } = this.options;
+    logger.warn('the running marker cannot be written', { directory: this.directory, error });
   }
 
   private makeMaintenance(): LogMaintenance {
@@ -235,81 +261,13 @@ export class LogDirectory implements LogStore {
     return new LogMaintenance({
       clock,
       logger,
-      logs: () => [...this.byKey.values()],
+      logs: () => this.present.all(),
       duties: [
         retentionDuty({ logger, checkpoint: () => this.logCheckpoints.now() }),
         this.compactor.duty,
       ],
       intervalMs,
     });
-  }
-
-  private async createLog(id: PartitionId, config: LogConfig): Promise<Log> {
-    const { disk, clock, random, logger, producerIdExpirationMs } = this.options;
-    const name = partitionName(id.topic, id.partition);
-    const directory = `${this.directory}/${name}`;
-    const isThere = disk.isDirectory(directory);
-    if (isThere) this.checkAdoptable(name, id.topicId);
-    disk.makeDirectory(directory);
-    await writeTopicId(disk, directory, id.topicId);
-    await disk.syncDirectory(this.directory);
-    await this.logCheckpoints.forget(name);
-    const log = await Log.open(disk, directory, {
-      ...id,
-      config,
-      producerIdExpirationMs,
-      clock,
-      random,
-      logger,
-      recover: isThere,
-      ...this.logCheckpoints.calls,
-    });
-    this.byKey.set(partitionKey(id.topicId, id.partition), log);
-    return log;
-  }
-
-  /** A directory of that name may be what an earlier creation left half done; nothing else. */
-  private checkAdoptable(name: string, topicId: string): void {
-    const broken = this.broken.get(name);
-    if (broken) {
-      throw new TributaryError('STORAGE_ERROR', `${name} is offline: ${broken.error.message}`, {
-        cause: broken.error,
-      });
-    }
-    const { disk } = this.options;
-    const path = `${this.directory}/${name}`;
-    const found = readTopicId(disk, path);
-    if (found === undefined || found === topicId) return;
-    throw new TributaryError(
-      'TOPIC_ID_MISMATCH',
-      `${path} holds topic id ${found}, not ${topicId}`,
-      { details: { path, found, topicId } },
-    );
-  }
-
-  /** Closes and renames; gives the new path, or undefined when there is no such log. @param found its name, when it is known. */
-  private async setAside(
-    topicId: string,
-    partition: number,
-    kind: AsideKind,
-    found?: string,
-  ): Promise<string | undefined> {
-    const { disk, logger } = this.options;
-    const name = found ?? findPartition(this.options, topicId, partition);
-    if (!name) return undefined;
-    const key = partitionKey(topicId, partition);
-    const log = this.byKey.get(key);
-    this.byKey.delete(key);
-    this.highWatermarks.delete(key);
-    await log?.close().catch((error: unknown) => {
-      logger.warn('a log that is set aside did not close cleanly', { partition: name, error });
-    });
-    const { topic } = parsePartitionName(name) ?? { topic: name };
-    const target = this.asides.place({ topic, partition, topicId, kind });
-    disk.rename(`${this.directory}/${name}`, target);
-    this.broken.delete(name);
-    await disk.syncDirectory(this.directory);
-    return target;
   }
 
   private change<T>(work: () => Promise<T>): Promise<T> {
@@ -327,28 +285,29 @@ export class LogDirectory implements LogStore {
     try {
       await this.maintenance.stop();
       await this.logCheckpoints.close();
-      const logs = [...this.byKey.values()];
+      const logs = this.present.all();
       const outcomes = await Promise.allSettled(logs.map((log) => log.close()));
       const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
       for (const { reason } of failed) {
         logger.error('a log did not close cleanly', { directory, error: reason as unknown });
       }
+      if (this.failure) return;
       await this.logCheckpoints.write();
       const sound = failed.length === 0 && logs.every((log) => log.failure === undefined);
       // The marker vouches for every log, so also for those that could not be loaded.
-      if (!options.clean || !sound || this.broken.size > 0) return;
+      if (!options.clean || !sound || this.present.someAreBroken) return;
       await writeMarker(disk, directory, { brokerEpoch: options.brokerEpoch });
     } finally {
-      this.lock.unlock();
+      this.unlock();
     }
   }
-}
 
-/** Directories in which making `directory` makes an entry, outermost first. */
-function missingParents(disk: Disk, directory: string): string[] {
-  const parents: string[] = [];
-  for (let path = directory; !disk.exists(path); path = parents[0] as string) {
-    parents.unshift(path.slice(0, path.lastIndexOf('/')) || '/');
+  private unlock(): void {
+    try {
+      this.prepared.lock.unlock();
+    } catch (error) {
+      if (!this.failure) throw error;
+      this.options.logger.warn('a failed log directory stays locked', { error });
+    }
   }
-  return parents;
 }

@@ -27,6 +27,13 @@ export class LogHealth {
     this.closed = true;
   }
 
+  /** The disk under it failed, which its log directory tells. */
+  fail(error: TributaryError): void {
+    if (this.reason) return;
+    this.reason = error;
+    this.onFailure(error);
+  }
+
   /** Throws CLOSED or STORAGE_ERROR. */
   check(): void {
     if (this.closed) throw new TributaryError('CLOSED', `the log of ${this.name} is closed`);
@@ -52,7 +59,7 @@ export class LogHealth {
   /** Notes the failure, if it is one, and gives the error to throw. */
   private failed(operation: string, thrown: unknown): TributaryError {
     if (hasCode(thrown, 'DISK_FULL', 'CLOSED')) return thrown;
-    const { topic, partition, logger } = this.options;
+    const { topic, partition, logger, onFailed } = this.options;
     const cause = TributaryError.from(thrown);
     const error = new TributaryError(
       cause.code === 'INTERNAL' ? 'INTERNAL' : 'STORAGE_ERROR',
@@ -63,6 +70,7 @@ export class LogHealth {
       this.reason = error;
       logger.error('a log failed and is offline', { topic, partition, operation, error });
       this.onFailure(error);
+      onFailed?.();
     }
     return error;
   }

@@ -29,4 +29,6 @@ export interface LogOptions {
   readonly onCheckpointDue?: () => void;
   /** One of them went back: resolves once no checkpoint on the device names a higher one. */
   readonly lowerCheckpoint?: () => Promise<void>;
+  /** It met an I/O error: maybe all of its directory did. Must not throw. */
+  readonly onFailed?: () => void;
 }

@@ -93,6 +93,11 @@ export class Log implements PartitionLog {
     return this.state.flusher.recoveryPoint;
   }
 
+  /** All of its directory failed. */
+  fail(error: TributaryError): void {
+    this.state.health.fail(error);
+  }
+
   configure(config: LogConfig): void {
     this.state.config = config;
     this.state.configIsKnown = true;

@@ -1,0 +1,68 @@
+/**
+ * Makes and opens single logs of a log directory. Invariant: what lies under a name already is taken over only when it
+ * is what an earlier creation of the same topic left half done. Called by LogDirectory.
+ */
+import { partitionName, TributaryError } from '@tributary/common';
+import { Log } from './log';
+import type { LogCheckpoints } from './log-checkpoints';
+import type { BrokenLog } from './log-directory-loader';
+import type { LogDirectoryOptions } from './log-directory-options';
+import type { LogOptions } from './log-options';
+import type { ReplicaId } from './log-store';
+import type { LogConfig } from './partition-log';
+import { readTopicId, writeTopicId } from './partition-metadata';
+
+/** What a log calls. */
+export type LogCalls = LogCheckpoints['calls'] & Required<Pick<LogOptions, 'onFailed'>>;
+
+export class LogOpener {
+  constructor(
+    private readonly options: LogDirectoryOptions,
+    readonly calls: LogCalls,
+    private readonly checkpoints: LogCheckpoints,
+  ) {}
+
+  /** @param broken what could not be loaded under its name. Throws STORAGE_ERROR, TOPIC_ID_MISMATCH. */
+  async create(id: ReplicaId, config: LogConfig, broken: BrokenLog | undefined): Promise<Log> {
+    const { disk } = this.options;
+    const directory = this.pathOf(id);
+    const isThere = disk.isDirectory(directory);
+    if (isThere) this.checkAdoptable(id, broken);
+    disk.makeDirectory(directory);
+    await writeTopicId(disk, directory, id.topicId);
+    await disk.syncDirectory(this.options.directory);
+    await this.checkpoints.forget(partitionName(id.topic, id.partition));
+    return this.open(id, config, { recover: isThere });
+  }
+
+  open(
+    id: ReplicaId,
+    config: LogConfig,
+    known: Pick<LogOptions, 'recover' | 'recoveryPoint' | 'logStartOffset'>,
+  ): Promise<Log> {
+    const { disk, clock, random, logger, producerIdExpirationMs } = this.options;
+    const given = { config, producerIdExpirationMs, clock, random, logger };
+    return Log.open(disk, this.pathOf(id), { ...id, ...given, ...known, ...this.calls });
+  }
+
+  private pathOf({ topic, partition }: ReplicaId): string {
+    return `${this.options.directory}/${partitionName(topic, partition)}`;
+  }
+
+  private checkAdoptable(id: ReplicaId, broken: BrokenLog | undefined): void {
+    const path = this.pathOf(id);
+    if (broken) {
+      throw new TributaryError('STORAGE_ERROR', `${path} is offline: ${broken.error.message}`, {
+        cause: broken.error,
+      });
+    }
+    const { topicId } = id;
+    const found = readTopicId(this.options.disk, path);
+    if (found === undefined || found === topicId) return;
+    throw new TributaryError(
+      'TOPIC_ID_MISMATCH',
+      `${path} holds topic id ${found}, not ${topicId}`,
+      { details: { path, found, topicId } },
+    );
+  }
+}
