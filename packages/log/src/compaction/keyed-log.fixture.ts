@@ -74,6 +74,9 @@ export class KeyedLog {
     disk = new SimulatedDisk(),
   ): Promise<KeyedLog> {
     const keyed = new KeyedLog(config, disk, limits);
+    disk.makeDirectory(LOG_DIRECTORY);
+    await disk.syncDirectory('/');
+    await disk.syncDirectory('/data');
     await keyed.reopen();
     return keyed;
   }

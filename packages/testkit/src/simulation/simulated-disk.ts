@@ -54,9 +54,10 @@ export class SimulatedDisk implements Disk {
   private capacityBytes = Infinity;
   private life = 0;
   private boots = 1;
-  /** Writes of all kinds so far: see `cutPowerAt`. */
+  /** Writes of all kinds so far: see `cutPowerAt` and `killAt`. */
   writes = 0;
-  private powerCut: { readonly write: number; readonly random: Random } | undefined;
+  private end:
+    { readonly write: number; readonly random: Random; readonly loseUnsynced: boolean } | undefined;
   /** How long a datasync takes; it makes durable what was written before it began. Default: no time. */
   syncTime: (path: string) => Promise<void> = () => Promise.resolve();
   /** How often each operation was called: for tests that count syncs. */
@@ -74,7 +75,12 @@ export class SimulatedDisk implements Disk {
 
   /** The power fails instead of the write with this number; of an append a random part is written before. */
   cutPowerAt(write: number, random: Random): void {
-    this.powerCut = { write, random };
+    this.end = { write, random, loseUnsynced: true };
+  }
+
+  /** As `cutPowerAt`, but only the process dies. */
+  killAt(write: number, random: Random): void {
+    this.end = { write, random, loseUnsynced: false };
   }
 
   failNext(operation: DiskOperation, failure: InjectedFailure = {}): void {
@@ -216,13 +222,13 @@ export class SimulatedDisk implements Disk {
   }
 
   private countWrite(path: string, partial: ((bytes: number) => void) | undefined): void {
-    const { powerCut } = this;
+    const { end } = this;
     this.writes += 1;
-    if (this.writes !== powerCut?.write) return;
-    partial?.(Math.floor(2 ** (powerCut.random.next() * 14)) - 1);
-    this.powerCut = undefined;
-    this.crash({ loseUnsynced: true, random: powerCut.random });
-    throw storageError(`${path}: the power failed`, path);
+    if (this.writes !== end?.write) return;
+    partial?.(Math.floor(2 ** (end.random.next() * 14)) - 1);
+    this.end = undefined;
+    this.crash(end);
+    throw storageError(`${path}: the process died`, path);
   }
 
   /** For SimulatedFile. */
