@@ -8,7 +8,7 @@ import { toWireError, type FetchPartition, type FetchResultInput } from '@tribut
 import type { Partition } from '../partition/partition';
 import { endOfBatches } from '../partition/end-of-batches';
 import { ledPartition, type Caller, type DataHost } from './data-host';
-import { decodeFetched } from './fetch-structured';
+import { decodeFetched, type DecodedRoom } from './fetch-structured';
 import { requireKnownEnd } from './known-end';
 
 export interface ReadRange {
@@ -79,7 +79,8 @@ export class FetchEntry {
     return this.error || this.full ? undefined : this.partition?.watch(watcher);
   }
 
-  result(structured: boolean): FetchResultInput {
+  /** @param room where decoded records are asked for. */
+  result(room: DecodedRoom | undefined): FetchResultInput {
     const { topic, topicId, partition: number, offset } = this.asked;
     const base = { topic, topicId: this.partition?.topicId ?? topicId, partition: number };
     if (this.error) {
@@ -92,9 +93,9 @@ export class FetchEntry {
       logStartOffset: partition?.log.logStartOffset ?? -1,
     };
     const batches = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
-    if (!structured || batches === undefined) return { ...known, batches };
+    if (!room || batches === undefined) return { ...known, batches };
     try {
-      return { ...known, records: decodeFetched(batches, offset) };
+      return { ...known, records: decodeFetched(batches, offset, room) };
     } catch (error) {
       return { ...known, error: toWireError(error) };
     }

@@ -7,6 +7,7 @@ import { TributaryError, type Timer } from '@tributary/common';
 import type { FetchRequest, FetchResultInput } from '@tributary/protocol';
 import type { Caller, DataHost } from './data-host';
 import { FetchEntry, type ReadRange } from './fetch-entry';
+import { DecodedRoom } from './fetch-structured';
 
 export class PendingFetch {
   private readonly entries: FetchEntry[];
@@ -134,7 +135,8 @@ export class PendingFetch {
     if (this.over) return;
     this.over = true;
     this.stopWaiting();
-    this.respond(this.entries.map((entry) => entry.result(this.request.structured)));
+    const room = this.request.structured ? new DecodedRoom() : undefined;
+    this.respond(this.entries.map((entry) => entry.result(room)));
   }
 
   private stopWaiting(): void {

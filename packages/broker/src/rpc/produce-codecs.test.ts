@@ -4,7 +4,7 @@
  */
 import { defaultTopicConfig, seededRandom, silentLogger } from '@tributary/common';
 import { LogDirectory } from '@tributary/log';
-import { methods } from '@tributary/protocol';
+import { methods, type FetchResult } from '@tributary/protocol';
 import { assignOffsetAndEpoch, CODEC_NAMES, rewriteProducer } from '@tributary/record';
 import { makeBatch, SimulatedClock, SimulatedDisk, SimulatedNetwork } from '@tributary/testkit';
 import { DataCluster, TOPIC, TOPIC_ID } from '../replication/data-cluster.fixture';
@@ -62,18 +62,8 @@ test('the logs hold the bytes that were sent, with offset and epoch set; records
   });
   for (const id of IDS) expect(stored(id).equals(Buffer.concat(stamped))).toBe(true);
 
-  const fetch = (structured: boolean) =>
-    within(
-      cluster
-        .connection(1)
-        .call(
-          methods.broker.fetchOnce,
-          { structured, partitions: [{ ...entry, offset: 0 }] },
-          { timeoutMs: 5_000 },
-        ),
-    );
-  expect((await fetch(false)).results[0]?.batches?.equals(stored(1))).toBe(true);
-  const { records } = (await fetch(true)).results[0]!;
+  expect((await fetch(0, false))?.batches?.equals(stored(1))).toBe(true);
+  const { records } = (await fetch(0, true))!;
   expect(records.map(({ offset, value }) => `${offset} ${value!.toString()}`)).toEqual(
     CODEC_NAMES.flatMap(() => values).map((value, offset) => `${offset} ${value}`),
   );
@@ -97,6 +87,27 @@ test.each(CODEC_NAMES.filter((codec) => codec !== 'none'))(
     expect(stored(1)).toHaveLength(0);
   },
 );
+
+test('an answer of records is bounded, however well its batches are compressed', async () => {
+  for (const mib of [9, 9, 1, 17, 1]) {
+    const value = '\0'.repeat(mib * 1024 * 1024);
+    expect(await produce(makeBatch({ values: [value], codec: 'zstd' }))).toBe('written');
+  }
+  const answers: string[] = [];
+  for (const offset of [0, 1, 3, 4]) {
+    const { records, error } = (await fetch(offset, true))!;
+    answers.push(error?.code ?? records.map((record) => record.offset).join());
+  }
+  expect(answers).toEqual(['0', '1,2', 'BATCH_TOO_LARGE', '4']);
+});
+
+function fetch(offset: number, structured: boolean): Promise<FetchResult | undefined> {
+  const request = { structured, partitions: [{ ...entry, offset }] };
+  const answer = cluster
+    .connection(1)
+    .call(methods.broker.fetchOnce, request, { timeoutMs: 5_000 });
+  return within(answer.then(({ results }) => results[0]));
+}
 
 async function produce(batch: Buffer): Promise<string> {
   const request = { acks: -1, timeoutMs: 5_000, partitions: [{ ...entry, batch }] };
