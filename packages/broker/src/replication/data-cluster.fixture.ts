@@ -147,6 +147,12 @@ export class DataCluster {
     return this.change(states);
   }
 
+  /** Other settings for a topic that is there. */
+  configure(configs: Record<string, string>, topicId = TOPIC_ID): Promise<void> {
+    this.topics.set(topicId, { topic: TOPIC, topicId, configs, deleting: false });
+    return this.publish([]);
+  }
+
   forgetTopic(topicId: string): void {
     this.topics.delete(topicId);
     for (const [key, state] of this.states) if (state.topicId === topicId) this.states.delete(key);
