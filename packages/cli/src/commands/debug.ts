@@ -15,7 +15,6 @@ const CHUNK_CHARS = 64 * 1024;
 
 interface SegmentOptions {
   readonly output: string;
-  readonly json?: boolean;
   readonly debug?: boolean;
 }
 
@@ -49,7 +48,7 @@ function withOutput(command: Command): Command {
         .choices(['table', 'json'])
         .default('table'),
     )
-    .option('--json', 'the same as -o json')
+    .addOption(new Option('--json', 'the same as -o json').implies({ output: 'json' }))
     .option('--debug', 'show causes and stacks of an error');
 }
 
@@ -110,8 +109,8 @@ function damageText({ path, position, problem, meaning }: Damage): string {
   return `${where}: ${problem}\n  ${meaning}\n`;
 }
 
-function isJson({ output, json }: SegmentOptions): boolean {
-  return json === true || output === 'json';
+function isJson({ output }: SegmentOptions): boolean {
+  return output === 'json';
 }
 
 /** Offsets are larger than the counts of other commands. */
