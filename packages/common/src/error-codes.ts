@@ -83,6 +83,7 @@ export const errorCodes = {
   BROKER_ID_IN_USE: info(44, 'ALREADY_EXISTS', 4, FINAL, 'Stop the other broker, or give this one another broker.id.'),
   UNKNOWN_BROKER: info(45, 'NOT_FOUND', 3, FINAL, 'List the brokers with trib cluster info.'),
 
+  KEY_REQUIRED: info(49, 'INVALID_ARGUMENT', 2, FINAL, 'Give every record a key: the topic is compacted by key.'),
   CORRUPT_BATCH: info(50, 'INVALID_ARGUMENT', 1, FINAL, 'Send it again from the source: its bytes changed on the way.'),
   INVALID_BATCH: info(51, 'INVALID_ARGUMENT', 2, FINAL, 'Correct the batch encoder: the header does not describe the bytes.'),
   RECORD_TOO_LARGE: info(52, 'INVALID_ARGUMENT', 2, FINAL, 'Send smaller records, or raise max.message.bytes on the topic.'),

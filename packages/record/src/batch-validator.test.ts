@@ -100,6 +100,14 @@ test('limits at their edge: records per batch, codecs that a topic allows', () =
   expect(refusal(batchOf(1, 'gzip'), { allowedCodecs: ['none'] })).toBe('UNSUPPORTED_CODEC');
 });
 
+test('records without a key are refused where one is required', () => {
+  expect(refusal(batchOf(2))).toBe('accepted');
+  expect(refusal(batchOf(2), { keyRequired: true })).toBe('KEY_REQUIRED');
+  const keyed = new BatchBuilder({ codec: 'gzip' });
+  keyed.append({ key: Buffer.alloc(0), value: null, headers: [], timestamp: now });
+  expect(refusal(keyed.build(), { keyRequired: true })).toBe('accepted');
+});
+
 test('gzip from another encoder is accepted as it is', () => {
   const plain = batchOf(2);
   const records = gzipSync(plain.subarray(61), { level: 9 });

@@ -32,9 +32,11 @@ export interface BatchLimits extends InflateOptions {
   readonly maxFutureMs: number;
   /** Default: all of the set. */
   readonly allowedCodecs?: readonly CodecName[];
+  /** Refuses records without one: of a topic that is compacted. Default false. */
+  readonly keyRequired?: boolean;
 }
 
-/** Throws CORRUPT_BATCH, INVALID_BATCH, BATCH_TOO_LARGE, UNSUPPORTED_CODEC or INVALID_TIMESTAMP; all mean 'not written'. */
+/** Throws CORRUPT_BATCH, INVALID_BATCH, BATCH_TOO_LARGE, UNSUPPORTED_CODEC, KEY_REQUIRED or INVALID_TIMESTAMP; all mean 'not written'. */
 export function validateBatch(batch: Buffer, limits: BatchLimits): BatchHeader {
   try {
     checkFrame(batch);
@@ -124,6 +126,9 @@ function walkRecords(batch: Buffer, header: BatchHeader, limits: BatchLimits): v
   let smallestDelta = Infinity;
   for (let i = 0; i < recordsCount; i += 1) {
     reader.skipRecord();
+    if (limits.keyRequired && !reader.hasKey) {
+      throw new TributaryError('KEY_REQUIRED', `record ${i} of the batch has no key`);
+    }
     if (reader.offsetDelta !== i) {
       throw invalidBatch(`record ${i} says that its offset delta is ${reader.offsetDelta}`);
     }

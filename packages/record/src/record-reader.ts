@@ -10,6 +10,8 @@ export class RecordReader {
   /** Of the record read last. */
   timestampDelta = 0;
   offsetDelta = 0;
+  /** Of the record that `skipRecord` passed. */
+  hasKey = false;
   /** Of the record that `readKey` read: is it no tombstone? */
   hasValue = false;
   /** Where its offset delta begins: what comes before it may be written anew. */
@@ -28,10 +30,10 @@ export class RecordReader {
     return this.at;
   }
 
-  /** Checks the whole shape of the next record, keeps nothing but its two deltas. */
+  /** Checks the whole shape of the next record, keeps nothing but its two deltas and whether it has a key. */
   skipRecord(): void {
     this.start();
-    this.skipField('key');
+    this.hasKey = this.skipField('key') >= 0;
     this.skipField('value');
     this.skipHeaders();
     this.finish();

@@ -49,8 +49,9 @@ function append(host: DataHost, entry: ProducePartition, acks: number, caller: C
   checkSize(batch, partition);
   const { maxRecordsPerBatch, maxFutureMs } = host.limits;
   const now = host.clock.wallTime();
-  const maxBatchBytes = partition.config.maxMessageBytes;
-  validateBatch(batch, { maxBatchBytes, maxRecordsPerBatch, now, maxFutureMs });
+  const { maxMessageBytes: maxBatchBytes, cleanupPolicy } = partition.config;
+  const keyRequired = cleanupPolicy !== 'delete';
+  validateBatch(batch, { maxBatchBytes, maxRecordsPerBatch, now, maxFutureMs, keyRequired });
   const { baseOffset, lastOffset, duplicate } = partition.append(batch, entry.expectedOffset);
   return { partition, baseOffset, endOffset: lastOffset + 1, duplicate };
 }

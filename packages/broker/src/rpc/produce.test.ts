@@ -111,6 +111,21 @@ describe('produce', () => {
     await w.close();
   });
 
+  it('a record without a key is refused by a topic that is compacted, as soon as it is', async () => {
+    const w = await world([1]);
+    expect((await w.produce(['a'])).error).toBeNull();
+    await w.cluster.configure({ 'cleanup.policy': 'compact,delete' });
+    await w.clock.advance(50);
+    const { error } = await w.produce(['b']);
+    expect(error).toMatchObject({ code: 'KEY_REQUIRED', outcome: NOT_WRITTEN });
+    const structured = { batch: undefined, records: { records: [{ value: Buffer.from('c') }] } };
+    expect((await w.produce(['unused'], structured)).error?.code).toBe('KEY_REQUIRED');
+    expect(w.log(1).logEndOffset).toBe(1);
+    const keyed = { records: [{ key: Buffer.from('k'), value: Buffer.from('d') }] };
+    expect((await w.produce(['unused'], { batch: undefined, records: keyed })).baseOffset).toBe(1);
+    await w.close();
+  });
+
   it('a leader epoch below the own one is fenced, and told who is right', async () => {
     const w = await world([1, 2]);
     await w.cluster.elect(1);
