@@ -4,15 +4,19 @@
  * which does not read every byte, would take the log for sound and let it lead. Called by the log when it fails, by
  * the loader of a log directory, and by the repair.
  */
-import { TributaryError } from '@tributary/common';
+import { hasCode, TributaryError } from '@tributary/common';
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 
 export const DAMAGE_FILE = 'damaged';
 
-/** In place on return, safe from the death of the process. */
+/** In place on return, safe from the death of the process. Where the disk refuses, the damage is found again when it is read. */
 export function markDamage(disk: Disk, directory: string, error: TributaryError): void {
-  new DurableTextFile(disk, `${directory}/${DAMAGE_FILE}`).writeNow(`${error.message}\n`);
+  try {
+    new DurableTextFile(disk, `${directory}/${DAMAGE_FILE}`).writeNow(`${error.message}\n`);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'DISK_FULL', 'STORAGE_ERROR', 'DATA_DIR_NOT_WRITABLE')) throw thrown;
+  }
 }
 
 /** Throws CORRUPT_LOG where a mark lies, whatever is in it. */

@@ -31,25 +31,29 @@ export interface SoundBatch {
 }
 
 export interface DamagedRange {
+  readonly kind: 'damaged';
   readonly position: number;
   readonly bytes: number;
   readonly fromOffset: number;
   /** Where the next sound batch begins. undefined: there is none in this segment. */
   readonly toOffset: number | undefined;
-}
-
-export interface DamageScan {
-  readonly sound: readonly ByteRange[];
-  readonly damaged: readonly DamagedRange[];
-  /** Behind the last sound batch. */
-  readonly nextOffset: number;
-  readonly latestEpoch: number;
+  /** Of the batch before; -1: none. */
+  readonly epoch: number;
 }
 
 /** Of whole batches, one after another. */
-export interface ByteRange {
+export interface SoundRange {
+  readonly kind: 'sound';
   readonly from: number;
   readonly to: number;
+}
+
+export interface DamageScan {
+  /** All bytes, in order. */
+  readonly pieces: readonly (SoundRange | DamagedRange)[];
+  /** Behind the last sound batch. */
+  readonly nextOffset: number;
+  readonly latestEpoch: number;
 }
 
 export interface ScanBounds {
@@ -64,8 +68,7 @@ export interface ScanBounds {
 
 export async function scanForDamage(file: DiskFile, bounds: ScanBounds): Promise<DamageScan> {
   const reader = new WindowReader(file);
-  const sound: { from: number; to: number }[] = [];
-  const damaged: DamagedRange[] = [];
+  const pieces: (SoundRange | DamagedRange)[] = [];
   const refuted = bounds.seal ? await refutedBySeal(reader, bounds.seal) : new Set<number>();
   let nextOffset = bounds.baseOffset;
   let { latestEpoch } = bounds;
@@ -81,23 +84,25 @@ export async function scanForDamage(file: DiskFile, bounds: ScanBounds): Promise
       const from = position;
       batch = await nextSound(reader, position, isFit);
       position = batch?.position ?? file.size;
-      damaged.push({
+      pieces.push({
+        kind: 'damaged',
         position: from,
         bytes: position - from,
         fromOffset: nextOffset,
         toOffset: batch?.header.baseOffset,
+        epoch: latestEpoch,
       });
       if (!batch) break;
     }
     const to = position + batch.header.sizeInBytes;
-    const last = sound.at(-1);
-    if (last && last.to === position) last.to = to;
-    else sound.push({ from: position, to });
+    const last = pieces.at(-1);
+    if (last?.kind === 'sound') pieces[pieces.length - 1] = { ...last, to };
+    else pieces.push({ kind: 'sound', from: position, to });
     nextOffset = batch.header.lastOffset + 1;
     latestEpoch = batch.header.leaderEpoch;
     position = to;
   }
-  return { sound, damaged, nextOffset, latestEpoch };
+  return { pieces, nextOffset, latestEpoch };
 }
 
 /**

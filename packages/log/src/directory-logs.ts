@@ -18,6 +18,7 @@ export interface StoredOffsets {
   /** It reached this far, for all that is known. */
   readonly endOffset: number;
   readonly logStartOffset: number | undefined;
+  readonly highWatermark: number;
 }
 
 export class DirectoryLogs {
@@ -36,9 +37,10 @@ export class DirectoryLogs {
   ): void {
     for (const [name, broken] of loaded.broken) {
       this.broken.set(name, broken);
-      const reached = [highWatermarks.get(name) ?? 0, stored.recoveryPoints.get(name) ?? 0];
+      const highWatermark = highWatermarks.get(name) ?? 0;
+      const endOffset = Math.max(highWatermark, stored.recoveryPoints.get(name) ?? 0);
       const logStartOffset = stored.logStartOffsets.get(name);
-      this.stored.set(name, { endOffset: Math.max(...reached), logStartOffset });
+      this.stored.set(name, { endOffset, logStartOffset, highWatermark });
     }
     for (const log of loaded.logs) {
       const name = partitionName(log.topic, log.partition);

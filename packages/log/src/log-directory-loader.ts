@@ -3,6 +3,7 @@
  * with it, and nothing is deleted here but what an explicit deletion had begun. Called by LogDirectory.open.
  */
 import { parsePartitionName, partitionName, TributaryError } from '@tributary/common';
+import { checkDamage } from './damage-mark';
 import { parseAsideName } from './directory-names';
 import { Log } from './log';
 import type { LogDirectoryOptions } from './log-directory-options';
@@ -82,6 +83,7 @@ async function loadPartition(
   }
   const parsed = parsePartitionName(name);
   if (!parsed) return undefined;
+  checkDamage(disk, directory);
   const started = clock.now();
   const log = await Log.open(disk, directory, {
     ...parsed,

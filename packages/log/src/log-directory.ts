@@ -24,9 +24,12 @@ import type {
   LogStore,
   LostReplica,
   PreviousStop,
+  RepairedLog,
+  RepairOptions,
   ReplicaId,
 } from './log-store';
 import type { LogConfig, PartitionLog } from './partition-log';
+import { repairReplica } from './replica-repair';
 import { retentionDuty } from './retention-duty';
 
 interface CloseOptions {
@@ -201,6 +204,34 @@ export class LogDirectory implements LogStore {
 
   removeDamaged(topicId: string, partition: number): Promise<void> {
     return this.change(async () => this.asides.remove('damaged', topicId, partition));
+  }
+
+  repair(replica: ReplicaId, options: RepairOptions): Promise<RepairedLog> {
+    return this.change(async () => {
+      const { topic, topicId, partition } = replica;
+      const name = partitionName(topic, partition);
+      const stored = this.present.storedOffsets(name);
+      const damaged = this.present.get(topicId, partition);
+      await damaged?.close().catch(() => undefined); // it is known to be damaged
+      this.present.remove(topicId, partition);
+      const repaired = await repairReplica({
+        disk: this.options.disk,
+        directory: `${this.directory}/${name}`,
+        topicId,
+        logStartOffset: damaged?.logStartOffset ?? stored?.logStartOffset,
+        endOffset: Math.max(options.endOffset, stored?.endOffset ?? 0),
+        epoch: options.epoch,
+        open: async (known) => {
+          const log = await this.opener.open(replica, options.config, { recover: true, ...known });
+          this.present.add(log);
+          return log;
+        },
+        checkpoint: () => this.logCheckpoints.now(),
+      });
+      const offset = Math.max(options.highWatermark, stored?.highWatermark ?? 0);
+      this.present.noteHighWatermarks([{ topic, partition, offset }]);
+      return repaired;
+    });
   }
 
   checkpointedHighWatermark(topicId: string, partition: number): number {

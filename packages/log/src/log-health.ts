@@ -34,7 +34,7 @@ export class LogHealth {
     this.onFailure(error);
   }
 
-  /** Throws CLOSED or STORAGE_ERROR. */
+  /** Throws CLOSED, STORAGE_ERROR or CORRUPT_LOG. */
   check(): void {
     if (this.closed) throw new TributaryError('CLOSED', `the log of ${this.name} is closed`);
     if (this.reason) throw this.reason.withOutcome('not written');
@@ -61,8 +61,9 @@ export class LogHealth {
     if (hasCode(thrown, 'DISK_FULL', 'CLOSED')) return thrown;
     const { topic, partition, logger, onFailed } = this.options;
     const cause = TributaryError.from(thrown);
+    const code = hasCode(cause, 'INTERNAL', 'CORRUPT_LOG') ? cause.code : 'STORAGE_ERROR';
     const error = new TributaryError(
-      cause.code === 'INTERNAL' ? 'INTERNAL' : 'STORAGE_ERROR',
+      code,
       `${this.name} is offline on this broker: cannot ${operation}: ${cause.message}`,
       { cause, details: { ...cause.details, topic, partition } },
     );
@@ -70,7 +71,8 @@ export class LogHealth {
       this.reason = error;
       logger.error('a log failed and is offline', { topic, partition, operation, error });
       this.onFailure(error);
-      onFailed?.();
+      // Damage is of these files; anything else may be of the whole disk.
+      if (code !== 'CORRUPT_LOG') onFailed?.();
     }
     return error;
   }

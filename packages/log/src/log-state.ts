@@ -3,7 +3,8 @@
  * log-reads, ...), each leaving it whole: files, indexes, epochs and producer states describe the same
  * batches at the end of every call, also of one that failed. Made and owned by Log; nobody else keeps it.
  */
-import { TributaryError } from '@tributary/common';
+import { hasCode, TributaryError } from '@tributary/common';
+import { markDamage } from './damage-mark';
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 import type { EpochEntry, LeaderEpochCache } from './leader-epoch-cache';
@@ -48,7 +49,10 @@ export class LogState {
     readonly options: LogOptions,
     loaded: LoadedLog,
   ) {
-    this.health = new LogHealth(options, (error) => this.observer?.failed(error));
+    this.health = new LogHealth(options, (error) => {
+      if (hasCode(error, 'CORRUPT_LOG')) markDamage(disk, directory, error);
+      this.observer?.failed(error);
+    });
     this.activeAge = new ActiveAge(options.clock, options.random);
     this.config = options.config;
     this.configIsKnown = !options.configIsGuess;

@@ -45,6 +45,11 @@ export interface LogStore {
   damaged(): ReplicaId[];
   /** Once the refilled one counts. */
   removeDamaged(topicId: string, partition: number): Promise<void>;
+  /**
+   * Drops what is damaged of a log and keeps all the rest, so that it can be opened: a person accepted that. Safe to
+   * crash at any moment: then it is still damaged, or repaired. Also of what is lost: then it begins anew.
+   */
+  repair(replica: ReplicaId, options: RepairOptions): Promise<RepairedLog>;
   strays(): ReplicaId[];
   /** HW as last checkpointed; 0 when unknown. */
   checkpointedHighWatermark(topicId: string, partition: number): number;
@@ -82,6 +87,35 @@ export interface ReplicaId {
   readonly topic: string;
   readonly topicId: string;
   readonly partition: number;
+}
+
+export interface RepairOptions {
+  readonly config: LogConfig;
+  /** The log reached this far once: no offset below it is given to another record. */
+  readonly endOffset: number;
+  /** As its replica knew it; 0: not known. */
+  readonly highWatermark: number;
+  /**
+   * A leader epoch in which nobody ever wrote: what lies behind the first loss is stamped with it, so that a replica
+   * that still has what is lost here parts from this one there. undefined: there is no other replica.
+   */
+  readonly epoch: number | undefined;
+}
+
+export interface RepairedLog {
+  readonly log: PartitionLog;
+  readonly lost: readonly LostRange[];
+}
+
+/** Offsets that no record has any more. */
+export interface LostRange {
+  readonly fromOffset: number;
+  /** Exclusive. */
+  readonly toOffset: number;
+  readonly path: string;
+  /** Where the damage begins in that file. */
+  readonly position: number;
+  readonly bytes: number;
 }
 
 export interface DirectoryStatus {

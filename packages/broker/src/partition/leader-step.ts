@@ -4,7 +4,13 @@
  * change that was committed moves the HW).
  * Called by `partition-step.ts` alone.
  */
-import { expandedIsr, isrMembers, nextHighWatermark, shrunkIsr } from './in-sync-replicas';
+import {
+  expandedIsr,
+  isInMaximalIsr,
+  isrMembers,
+  nextHighWatermark,
+  shrunkIsr,
+} from './in-sync-replicas';
 import type {
   EventOf,
   FollowerProgress,
@@ -128,8 +134,11 @@ export function durable(state: LeaderState, event: EventOf<'durable'>, now: numb
 
 export function attached(state: LeaderState, event: EventOf<'attached'>): Step {
   const { brokerId, brokerEpoch } = event;
-  // What it has is what it acknowledges from now on: an earlier life may have had more.
-  const progress = { brokerEpoch, logEndOffset: -1, attached: true, acknowledged: false };
+  // What it has is what it acknowledges from now on: an earlier life, or log, may have had more. One that is to be
+  // refilled would hold the HW for the lag time, if it still passed for caught up.
+  const caughtUpAt = isInMaximalIsr(state, brokerId) ? {} : { caughtUpAt: -Infinity };
+  const fresh = { brokerEpoch, logEndOffset: -1, attached: true, acknowledged: false };
+  const progress = { ...fresh, ...caughtUpAt };
   return { state: withFollower(state, brokerId, progress), effects: [] };
 }
 

@@ -15,6 +15,7 @@ import {
   methods,
   type BrokerInfo,
   type Connection,
+  type OfflineReplica,
   type PartitionState,
   type ProducePartitionInput,
   type ProduceResponse,
@@ -54,6 +55,10 @@ export class DataCluster {
   readonly asked: IsrChange[] = [];
   /** What the controller was told of failed disks, in order. */
   readonly failed: string[] = [];
+  readonly restored: string[] = [];
+  /** The controller acts on what it is told of replicas that are offline or restored; otherwise tests do. */
+  actsOnOutages = false;
+  private readonly outages = new Map<string, Map<number, { incident: number; reason: string }>>();
   /** The controller does not answer while set. */
   controllerDown = false;
   private readonly live = new Map<number, LiveBroker>();
@@ -227,17 +232,76 @@ export class DataCluster {
         if (this.controllerDown || (this.cutOff.has(id) && !this.mayAsk.has(id))) {
           throw new TributaryError('UNAVAILABLE', 'no control stream');
         }
-        return this.alter(change);
+        return this.alter(change, id);
       },
-      replicaFailed: ({ topicId, partition }) => {
-        this.failed.push(`${id}: ${partitionKey(topicId, partition)}`);
+      replicaFailed: (replica) => {
+        this.failed.push(`${id}: ${partitionKey(replica.topicId, replica.partition)}`);
+        if (this.actsOnOutages && !this.controllerDown) this.noteOutage(id, replica);
       },
-      replicaRestored: () => undefined,
+      replicaRestored: ({ topicId, partition }) => {
+        this.restored.push(`${id}: ${partitionKey(topicId, partition)}`);
+        if (this.actsOnOutages && !this.controllerDown) this.endOutage(id, topicId, partition);
+      },
     };
   }
 
-  private alter(change: IsrChange): PartitionState {
+  /** A new controller: it knows the states, and hears from each broker what is offline. */
+  failOver(): void {
+    this.outages.clear();
+    for (const [id, { manager }] of this.live) {
+      for (const replica of manager.offlineReplicas()) this.noteOutage(id, replica);
+    }
+  }
+
+  private noteOutage(id: number, replica: OfflineReplica): void {
+    const { topicId, partition, incident, reason } = replica;
+    const key = partitionKey(topicId, partition);
+    const known = this.outages.get(key) ?? new Map<number, { incident: number; reason: string }>();
+    this.outages.set(key, known.set(id, { incident, reason }));
+    const state = this.states.get(key);
+    if (state) void this.change([this.without(state)]);
+  }
+
+  private endOutage(id: number, topicId: string, partition: number): void {
+    const key = partitionKey(topicId, partition);
+    this.outages.get(key)?.delete(id);
+    const state = this.states.get(key);
+    if (state) void this.change([this.without(state)]);
+  }
+
+  /** As the controller decides: those offline leave the ISR, and another member leads; the last member stays. */
+  private without(state: PartitionState): PartitionState {
+    const offline = this.outages.get(partitionKey(state.topicId, state.partition)) ?? new Map();
+    const well = state.isr.filter((id) => !offline.has(id) && !this.ineligible.has(id));
+    const isr = well.length > 0 ? well : state.isr;
+    const leader = well.includes(state.leader) ? state.leader : (well[0] ?? -1);
+    const moved = leader !== state.leader;
+    const changed = moved || isr.length !== state.isr.length;
+    return {
+      ...state,
+      isr,
+      leader,
+      leaderEpoch: state.leaderEpoch + (moved ? 1 : 0),
+      partitionEpoch: state.partitionEpoch + (changed ? 1 : 0),
+      offlineReplicas: [...offline].map(([brokerId, outage]) => ({ brokerId, ...outage })),
+    };
+  }
+
+  private acceptLoss(state: PartitionState, id: number): PartitionState {
+    const next = {
+      ...state,
+      leader: -1,
+      isr: [id],
+      leaderEpoch: state.leaderEpoch + 1,
+      partitionEpoch: state.partitionEpoch + 1,
+    };
+    void this.change([next]);
+    return next;
+  }
+
+  private alter(change: IsrChange, asker: number): PartitionState {
     const state = this.state(change.partition, change.topicId);
+    if (change.acceptLoss) return this.acceptLoss(state, asker);
     if (change.leaderEpoch < state.leaderEpoch) {
       throw new TributaryError('FENCED_LEADER_EPOCH', `epoch ${state.leaderEpoch} is now`);
     }
@@ -247,7 +311,9 @@ export class DataCluster {
       throw new TributaryError('INVALID_PARTITION_EPOCH', `${state.partitionEpoch} is now`);
     }
     const added = change.isr.filter(({ brokerId }) => !state.isr.includes(brokerId));
+    const offline = this.outages.get(partitionKey(state.topicId, state.partition));
     for (const { brokerId, brokerEpoch } of added) {
+      if (offline?.has(brokerId)) throw new TributaryError('INELIGIBLE_REPLICA', 'it is offline');
       if (this.ineligible.has(brokerId) || this.brokerEpochs.get(brokerId) !== brokerEpoch) {
         throw new TributaryError('INELIGIBLE_REPLICA', `broker ${brokerId} may not join`);
       }

@@ -45,6 +45,8 @@ import {
 } from './image-view';
 import { alterIsr } from './isr-alterer';
 import { LeaderStreams } from './leader-streams';
+import { linkPolicy } from './link-policy';
+import { LossAcceptance, type AcceptedLoss } from './loss-acceptance';
 import { OfflineReplicas } from './offline-replicas';
 import { Refills } from './refills';
 import { replicaStatuses, type ReplicaStatus } from './replica-status';
@@ -74,6 +76,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   private readonly changes: RoleChanges;
   private readonly offline: OfflineReplicas;
   private readonly refills: Refills;
+  private readonly losses: LossAcceptance;
   private readonly leaderStreams: LeaderStreams;
   private readonly checkpoint: HighWatermarkCheckpoint;
   private image: MetadataImage | undefined;
@@ -81,7 +84,6 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   private brokerEpoch: number | undefined;
   private isolated = false;
   private tickTimer: Timer | undefined;
-  private lastAttachId = 0;
   private closed = false;
 
   constructor(private readonly options: ReplicaManagerOptions) {
@@ -91,28 +93,35 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.budget = new WaiterBudget(this.limits.maxWaiters);
     const { limits, partitions } = this;
     const image = (): MetadataImage | undefined => this.image;
+    const brokerEpoch = (): number | undefined => this.brokerEpoch;
     const checkpoint = (): Promise<void> => this.checkpoint.write();
     const offline = new OfflineReplicas(options.alterer, logger);
     const refills = new Refills({ brokerId, logger, logStore, offline, checkpoint });
     this.offline = offline;
     this.refills = refills;
-    this.links = new FollowerLinks({ ...options, limits, ...this.linkPolicy() });
+    this.links = new FollowerLinks({
+      ...options,
+      ...linkPolicy({
+        ...options,
+        image,
+        interBrokerListener: this.interBrokerListener,
+        brokerEpoch,
+      }),
+      limits,
+      heard: (partition, leader) => refills.heard(partition, leader),
+    });
+    const { links } = this;
+    const parts = { ...options, partitions, links, image, checkpoint, offline, refills };
+    const open = (log: PartitionLog, state: PartitionState): Partition =>
+      this.open(log, state.replicas.length);
     this.changes = new RoleChanges({
-      brokerId,
-      clock,
-      logger,
-      logStore,
-      partitions,
-      links: this.links,
-      registered: () => this.brokerEpoch !== undefined,
-      image,
+      ...parts,
+      open,
+      registered: () => brokerEpoch() !== undefined,
       views: () => this.views,
       settingsOf: (partition, replicas) => this.settingsOf(partition, replicas.length),
-      open: (log, state) => this.open(log, state.replicas.length),
-      checkpoint,
-      offline,
-      refills,
     });
+    this.losses = new LossAcceptance({ ...parts, open, brokerEpoch, changes: this.changes });
     this.leaderStreams = new LeaderStreams({
       clock,
       logger,
@@ -129,35 +138,6 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       intervalMs: limits.highWatermarkCheckpointMs,
       partitions: () => partitions.values(),
     });
-  }
-
-  private linkPolicy(): Pick<
-    ConstructorParameters<typeof FollowerLinks>[0],
-    'target' | 'hello' | 'nextAttachId' | 'heard'
-  > {
-    return {
-      target: (leaderId) => {
-        const broker = this.image?.broker(leaderId);
-        const address = endpointOf(broker, this.interBrokerListener);
-        return broker && address && { address, brokerEpoch: broker.brokerEpoch };
-      },
-      hello: (leaderId) => {
-        const { brokerEpoch } = this;
-        if (brokerEpoch === undefined) return undefined;
-        return clientHello({
-          clientId: `broker-${this.options.brokerId}`,
-          clusterId: this.options.clusterId(),
-          brokerId: leaderId,
-          brokerEpoch,
-          senderBrokerId: this.options.brokerId,
-        });
-      },
-      nextAttachId: () => {
-        this.lastAttachId += 1;
-        return this.lastAttachId;
-      },
-      heard: (partition, leader) => this.refills.heard(partition, leader),
-    };
   }
 
   /** Opens what lies on the disks, offline until the controller speaks, and starts the timers. */
@@ -268,6 +248,10 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.changes.retryDeferred();
   }
 
+  acceptLoss(name: PartitionName, force: boolean): Promise<AcceptedLoss> {
+    return this.losses.accept(name, force);
+  }
+
   setIsolated(isolated: boolean): void {
     this.isolated = isolated;
   }
@@ -336,6 +320,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       alter: (partition, effect) => void alterIsr(this.altererHost, partition, effect),
       failed: (partition) => {
         this.links.unfollow(partitionKey(partition.topicId, partition.partition));
+        // One that was set aside meanwhile says nothing of the one that took its place.
+        if (this.partitions.get(partitionKey(log.topicId, log.partition)) !== partition) return;
         const { isDamaged, state } = partition;
         const reason = state.role === 'offline' ? state.reason : '';
         this.offline.report(partition, isDamaged ? 'damaged' : 'failed', reason);
@@ -358,11 +344,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
 
   private armTick(): void {
     this.tickTimer = this.options.clock.setTimer(this.limits.tickMs, () => {
-      for (const partition of this.partitions.values()) {
-        // What failed in the background, such as a flush.
-        if (partition.log.failure) partition.noticeFailure(partition.log.failure);
-        partition.dispatch({ kind: 'tick' });
-      }
+      for (const partition of this.partitions.values()) partition.dispatch({ kind: 'tick' });
       this.armTick();
     });
   }

@@ -1,18 +1,20 @@
 /** The handlers of the data plane, as a broker's listeners serve them. Called by the broker's composition. */
 import type { Handler } from '@tributary/protocol';
 import type { DataHost } from './data-host';
+import { acceptLossHandler, type LossHost } from './accept-loss-handler';
 import { fetchHandlers } from './fetch-handler';
 import { listOffsetsHandler } from './list-offsets-handler';
 import { produceHandlers } from './produce-handler';
 
-/** Produce, ProduceOnce, Fetch, FetchOnce, ListOffsets, Follow. */
+/** Produce, ProduceOnce, Fetch, FetchOnce, ListOffsets, Follow, AcceptLoss. */
 export function dataHandlers(
-  replicas: DataHost & { readonly followHandler: Handler },
+  replicas: DataHost & LossHost & { readonly followHandler: Handler },
 ): readonly Handler[] {
   return [
     ...produceHandlers(replicas),
     ...fetchHandlers(replicas),
     listOffsetsHandler(replicas),
     replicas.followHandler,
+    acceptLossHandler(replicas),
   ];
 }

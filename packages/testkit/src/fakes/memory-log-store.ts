@@ -5,6 +5,8 @@ import type {
   LogStore,
   LostReplica,
   PartitionLog,
+  RepairedLog,
+  RepairOptions,
   ReplicaId,
 } from '@tributary/log';
 import { MemoryLog } from './memory-log';
@@ -80,6 +82,15 @@ export class MemoryLogStore implements LogStore {
 
   damaged(): ReplicaId[] {
     return this.damagedOnes;
+  }
+
+  async repair(replica: ReplicaId, options: RepairOptions): Promise<RepairedLog> {
+    const { topic, topicId, partition } = replica;
+    this.giveUp(topicId, partition);
+    const log = new MemoryLog(topic, topicId, partition);
+    const lost = this.get(topicId, partition)?.repairInto(log, options) ?? [];
+    this.byKey.set(partitionKey(topicId, partition), log);
+    return { log, lost };
   }
 
   async removeDamaged(topicId: string, partition: number): Promise<void> {

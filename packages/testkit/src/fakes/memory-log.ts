@@ -9,9 +9,12 @@ import type {
   LeaderAppendOptions,
   LogConfig,
   LogObserver,
+  LostRange,
   PartitionLog,
+  RepairOptions,
   TimestampedOffset,
 } from '@tributary/log';
+import { gapBatches } from '@tributary/log';
 import { assignOffsetAndEpoch, checkCrc, readBatchHeader, splitBatches } from '@tributary/record';
 
 interface StoredBatch {
@@ -40,6 +43,7 @@ export class MemoryLog implements PartitionLog {
   /** undefined: everything that is appended. */
   private durableEnd: number | undefined;
   private batches: StoredBatch[] = [];
+  private readonly damaged = new Set<StoredBatch>();
   private epochs: { readonly epoch: number; readonly startOffset: number }[] = [];
   private producers = new Map<number, LastBatch[]>();
 
@@ -69,6 +73,29 @@ export class MemoryLog implements PartitionLog {
   /** All bytes, one after another: two logs are equal if these are. */
   get content(): Buffer {
     return Buffer.concat(this.batches.map(({ bytes }) => bytes));
+  }
+
+  /** A byte of the batch that holds `offset` is flipped on the disk: whoever reads it finds out. */
+  damage(offset: number): void {
+    const batch = this.batches.find((one) => one.lastOffset >= offset);
+    if (batch) this.damaged.add(batch);
+  }
+
+  /** As the repair of a real log: batches without records take the place of what is damaged. */
+  repairInto(other: MemoryLog, { epoch }: Pick<RepairOptions, 'epoch'>): LostRange[] {
+    const lost: LostRange[] = [];
+    for (const batch of this.batches) {
+      const { baseOffset: fromOffset, lastOffset, bytes } = batch;
+      const gap = { fromOffset, toOffset: lastOffset + 1 };
+      const isLost = this.damaged.has(batch);
+      if (isLost) lost.push({ ...gap, path: '/memory', position: 0, bytes: bytes.length });
+      const copy = isLost ? gapBatches(gap, batch.epoch) : Buffer.from(bytes);
+      if (epoch !== undefined && lost.length > 0) assignOffsetAndEpoch(copy, fromOffset, epoch);
+      other.store(copy);
+    }
+    other.logStartOffset = this.logStartOffset;
+    if (epoch === undefined || lost.length === 0) other.epochs = [...this.epochs];
+    return lost;
   }
 
   get durableEndOffset(): number {
@@ -185,10 +212,17 @@ export class MemoryLog implements PartitionLog {
       if (batch.lastOffset < offset) continue;
       const full = found.length > 0 && bytes + batch.bytes.length > maxBytes;
       if (batch.lastOffset >= below || full) break;
+      if (this.damaged.has(batch)) throw this.damageFound(batch);
       found.push(batch.bytes);
       bytes += batch.bytes.length;
     }
     return Buffer.concat(found);
+  }
+
+  private damageFound({ baseOffset }: StoredBatch): Error {
+    const message = `the batch at offset ${baseOffset} fails its CRC`;
+    this.failure = new TributaryError('CORRUPT_LOG', message);
+    return this.failure;
   }
 
   async readAsync(offset: number, maxBytes: number, below: number): Promise<Buffer> {
@@ -245,6 +279,10 @@ export class MemoryLog implements PartitionLog {
       const kept = recent.filter(({ baseOffset }) => baseOffset < offset);
       this.producers.set(producerId, kept);
     }
+  }
+
+  storeLogStart(): Promise<void> {
+    return Promise.resolve();
   }
 
   offsetForTimestamp(timestamp: number, below: number): TimestampedOffset | undefined {
