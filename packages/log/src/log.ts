@@ -156,6 +156,12 @@ export class Log implements PartitionLog {
     deleteRecordsBefore(this.state, offset);
   }
 
+  async storeLogStart(): Promise<void> {
+    const { health, options } = this.state;
+    health.check();
+    await options.lowerCheckpoint?.();
+  }
+
   offsetForTimestamp(timestamp: number, below: number): TimestampedOffset | undefined {
     const { health, segments, startOffset } = this.state;
     health.check();

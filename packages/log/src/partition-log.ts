@@ -84,6 +84,8 @@ export interface PartitionLog {
    * the noted high watermark: OFFSET_OUT_OF_RANGE. At or below the log start: nothing happens.
    */
   deleteRecordsBefore(offset: number): void;
+  /** Resolves once a start after a power failure would know the present log start. */
+  storeLogStart(): Promise<void>;
 
   /** First record whose timestamp is at or after this, below `below`. */
   offsetForTimestamp(timestamp: number, below: number): TimestampedOffset | undefined;

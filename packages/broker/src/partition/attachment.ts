@@ -6,6 +6,7 @@ export interface Attachment {
   /** There is more to push. */
   logMoved(): void;
   highWatermarkMoved(): void;
+  logStartMoved(): void;
   /** This attach is over: the follower must attach anew. */
   end(error: TributaryError): void;
 }

@@ -22,6 +22,7 @@ import type { Attachment } from './attachment';
 import { underMinIsr } from './commit-errors';
 import type { WaiterBudget } from './commit-purgatory';
 import { HotTail } from './hot-tail';
+import { LogStartConfirmations } from './log-start-confirmations';
 import { requireLeading } from './leader-fence';
 import { isDamage, offlineError } from './offline-error';
 import { isUnderMinIsr } from './in-sync-replicas';
@@ -60,7 +61,8 @@ export class Partition {
   private current: PartitionState;
   private readonly waiters: AckWaiters;
   private readonly hotTail: HotTail;
-  private readonly attachments = new Map<number, Attachment>();
+  readonly attachments = new Map<number, Attachment>();
+  readonly logStarts = new LogStartConfirmations();
   private readonly watchers = new Set<() => void>();
   private readonly durabilityWatchers = new Set<() => void>();
   /** Counts role changes and resignations, so that one that awaits sees that it was overtaken. */
@@ -106,10 +108,8 @@ export class Partition {
   }
 
   configure(config: TopicConfig): void {
-    const names = Object.keys(config) as (keyof TopicConfig)[];
-    const same = names.every((name) => config[name] === this.topicConfig[name]);
-    if (same) return;
     this.topicConfig = config;
+    // Also when it is the same: the log may only have guessed it until now.
     this.log.configure(config);
     for (const watcher of [...this.durabilityWatchers]) watcher();
   }
@@ -138,6 +138,7 @@ export class Partition {
       case 'leadershipEnded':
         return this.endLeadership(effect.reason);
       case 'isrChanged':
+        this.logStarts.check();
         return this.context.logger.info('in-sync replicas changed', {
           partition: this.name,
           isr: effect.isr,
@@ -152,6 +153,7 @@ export class Partition {
     const error = new TributaryError('NOT_LEADER', `${this.name}: ${reason}`);
     for (const attachment of attachments) attachment.end(error);
     this.waiters.endAll(reason);
+    this.logStarts.end(error);
     for (const watcher of [...this.watchers]) watcher();
   }
 

@@ -21,6 +21,7 @@ import {
 } from '@tributary/common';
 import {
   fromWireError,
+  type Accepted,
   type AttachResult,
   type Detached,
   type FollowUpInput,
@@ -28,6 +29,7 @@ import {
   type Push,
   type Truncate,
 } from '@tributary/protocol';
+import { followLogStart } from '../partition/log-starts';
 import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import { OwedAcknowledgements } from './owed-acknowledgements';
@@ -159,7 +161,7 @@ export class FollowedPartition {
     }
     this.accepted = true;
     if (this.refusedPush === undefined) this.failures = 0;
-    this.observe(result.accepted.highWatermark);
+    this.observe(result.accepted);
   }
 
   onPush(push: Push): void {
@@ -171,6 +173,7 @@ export class FollowedPartition {
     }
     try {
       partition.appendAsFollower(push.batches, push.highWatermark);
+      followLogStart(partition, push.logStartOffset);
       this.refusedPush = undefined;
       this.failures = 0;
     } catch (thrown) {
@@ -186,7 +189,7 @@ export class FollowedPartition {
 
   onMark(mark: Mark): void {
     if (!this.isMine(mark) || !this.accepted) return;
-    this.observe(mark.highWatermark);
+    this.observe(mark);
     this.owed.marked(mark.markId);
     this.acknowledge();
     this.heard(mark);
@@ -203,9 +206,11 @@ export class FollowedPartition {
     this.attachLater(error ?? new TributaryError('NOT_LEADER', 'the leader ended the attach'));
   }
 
-  private observe(leaderHighWatermark: number): void {
+  private observe({ highWatermark, logStartOffset }: Accepted | Mark): void {
     const { logEndOffset } = this.partition.log;
+    const leaderHighWatermark = highWatermark;
     this.partition.dispatch({ kind: 'replicated', logEndOffset, leaderHighWatermark });
+    followLogStart(this.partition, logStartOffset);
   }
 
   /** After an append or a mark, and when the device has more. */
@@ -220,6 +225,7 @@ export class FollowedPartition {
         partition: partition.partition,
         leaderEpoch,
         attachId: this.attachId,
+        logStartOffset: partition.log.logStartOffset,
         ...owed,
       },
     });

@@ -60,7 +60,7 @@ async function attached(
       maxPushBytes,
       now: () => clock.now(),
       ready: () => undefined,
-      highWatermarkMoved: () => undefined,
+      news: () => undefined,
       ended: (_, error) => ended.push(error),
     },
   );
@@ -68,7 +68,7 @@ async function attached(
   return { partition, attach, ended, size: batchOf(['0']).length };
 }
 
-const named = { topicId: 'id', partition: 0, leaderEpoch: 0, attachId: 1 };
+const named = { topicId: 'id', partition: 0, leaderEpoch: 0, attachId: 1, logStartOffset: 0 };
 
 describe("a follower's attach at the leader", () => {
   it('pushes up to its credit, and goes on when credit comes back', async () => {
@@ -114,6 +114,7 @@ describe("a follower's attach at the leader", () => {
       brokerId: 2,
       logMoved: jest.fn(),
       highWatermarkMoved: jest.fn(),
+      logStartMoved: jest.fn(),
       end: jest.fn(),
     };
     partition.attach(newer, 20);

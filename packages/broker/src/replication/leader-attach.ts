@@ -20,8 +20,8 @@ export interface AttachOwner {
   now(): number;
   /** There is something to push. */
   ready(attach: LeaderAttach): void;
-  /** The HW moved, and maybe nothing will be pushed that carries it. */
-  highWatermarkMoved(attach: LeaderAttach): void;
+  /** The HW or the log start moved, and maybe nothing will be pushed that carries it. */
+  news(attach: LeaderAttach): void;
   ended(attach: LeaderAttach, error: TributaryError): void;
 }
 
@@ -37,6 +37,7 @@ export class LeaderAttach implements Attachment {
   private reading = false;
   private over = false;
   private sentHighWatermark = -1;
+  private sentLogStart = -1;
   /** Cold bytes that have arrived and wait for their turn. */
   private readAhead: { readonly from: number; readonly bytes: Buffer } | undefined;
   private readonly marks = new CaughtUpMarks();
@@ -51,6 +52,7 @@ export class LeaderAttach implements Attachment {
     this.pushedTo = attach.logEndOffset;
     this.acknowledgedTo = attach.logEndOffset;
     this.credit = Math.max(1, attach.creditBytes);
+    partition.logStarts.confirmed(owner.brokerId, attach.logStartOffset);
   }
 
   get brokerId(): number {
@@ -70,8 +72,11 @@ export class LeaderAttach implements Attachment {
     );
   }
 
-  get highWatermarkIsNews(): boolean {
-    return !this.over && this.partition.state.highWatermark > this.sentHighWatermark;
+  /** A mark would say more than the last one did. */
+  get hasNews(): boolean {
+    const { state, log } = this.partition;
+    const isHigher = state.highWatermark > this.sentHighWatermark;
+    return !this.over && (isHigher || log.logStartOffset > this.sentLogStart);
   }
 
   logMoved(): void {
@@ -79,7 +84,11 @@ export class LeaderAttach implements Attachment {
   }
 
   highWatermarkMoved(): void {
-    this.owner.highWatermarkMoved(this);
+    this.owner.news(this);
+  }
+
+  logStartMoved(): void {
+    this.owner.news(this);
   }
 
   end(error: TributaryError): void {
@@ -137,6 +146,7 @@ export class LeaderAttach implements Attachment {
     const now = this.owner.now();
     this.lastMarkAt = now;
     this.sentHighWatermark = highWatermark;
+    this.sentLogStart = partition.log.logStartOffset;
     return {
       topicId: partition.topicId,
       partition: partition.partition,
@@ -145,18 +155,19 @@ export class LeaderAttach implements Attachment {
       highWatermark,
       leaderLogEndOffset: logEndOffset,
       markId: this.marks.sent(now, logEndOffset),
-      logStartOffset: partition.log.logStartOffset,
+      logStartOffset: this.sentLogStart,
     };
   }
 
   acknowledged(message: Acknowledge): void {
-    const { logEndOffset, markId, creditBytes } = message;
+    const { logEndOffset, markId, creditBytes, logStartOffset } = message;
     if (logEndOffset < this.acknowledgedTo || logEndOffset > this.pushedTo) {
       const message = `acknowledged ${logEndOffset}, between ${this.acknowledgedTo} and ${this.pushedTo} was possible`;
       return this.end(new TributaryError('INVALID_ARGUMENT', message));
     }
     this.acknowledgedTo = logEndOffset;
     this.credit += creditBytes;
+    this.partition.logStarts.confirmed(this.brokerId, logStartOffset);
     const caughtUpAt = this.marks.reached(markId, logEndOffset);
     const { brokerId } = this;
     this.partition.dispatch({ kind: 'acknowledged', brokerId, logEndOffset, caughtUpAt });

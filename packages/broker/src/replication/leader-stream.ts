@@ -34,7 +34,7 @@ export class LeaderStream implements AttachOwner {
   private follower: { readonly brokerId: number; readonly brokerEpoch: number } | undefined;
   private readonly attaches = new Map<string, LeaderAttach>();
   private waiting: LeaderAttach[] = [];
-  private readonly news = new Set<LeaderAttach>();
+  private readonly toMark = new Set<LeaderAttach>();
   private pumpScheduled = false;
   private blocked = false;
   private over = false;
@@ -225,13 +225,13 @@ export class LeaderStream implements AttachOwner {
     this.pump();
   }
 
-  highWatermarkMoved(attach: LeaderAttach): void {
-    this.news.add(attach);
+  news(attach: LeaderAttach): void {
+    this.toMark.add(attach);
     if (this.newsTimer) return;
     this.newsTimer = this.host.clock.setTimer(this.host.limits.highWatermarkDelayMs, () => {
       this.newsTimer = undefined;
-      const attaches = [...this.news].filter((one) => one.highWatermarkIsNews);
-      this.news.clear();
+      const attaches = [...this.toMark].filter((one) => one.hasNews);
+      this.toMark.clear();
       this.sendMarks(attaches);
     });
   }

@@ -2,6 +2,7 @@
 import type { Handler } from '@tributary/protocol';
 import type { DataHost } from './data-host';
 import { acceptLossHandler, type LossHost } from './accept-loss-handler';
+import { deleteRecordsHandler } from './delete-records-handler';
 import { fetchHandlers } from './fetch-handler';
 import { listOffsetsHandler } from './list-offsets-handler';
 import { produceHandlers } from './produce-handler';
@@ -14,6 +15,7 @@ export function dataHandlers(
     ...produceHandlers(replicas),
     ...fetchHandlers(replicas),
     listOffsetsHandler(replicas),
+    deleteRecordsHandler(replicas),
     replicas.followHandler,
     acceptLossHandler(replicas),
   ];

@@ -123,6 +123,7 @@ function followTables(general: (name: string) => AnyCodec): Record<string, Messa
     logEndOffset: f.int64(5),
     markId: f.uint64(6),
     creditBytes: f.uint32(7),
+    logStartOffset: f.int64(8),
   });
   const push = new MessageTable({
     topicId: f.string(1),
