@@ -57,6 +57,8 @@ export class KeyedLog {
   log!: Log;
   readonly clock = new SimulatedClock();
   compactor: Compactor;
+  /** Is what is appended committed at once? */
+  commitsAtOnce = true;
   private config: TopicConfig;
 
   private constructor(
@@ -89,7 +91,7 @@ export class KeyedLog {
       clock: this.clock,
       ...options,
     });
-    this.log.noteHighWatermark(this.log.logEndOffset);
+    if (this.commitsAtOnce) this.log.noteHighWatermark(this.log.logEndOffset);
   }
 
   configure(config: Partial<TopicConfig>): void {
@@ -97,7 +99,7 @@ export class KeyedLog {
     this.log.configure(this.config);
   }
 
-  /** One batch. Everything is committed at once. */
+  /** One batch. */
   append(...records: string[]): number {
     return this.appendBatch({ records });
   }
@@ -106,7 +108,7 @@ export class KeyedLog {
     const batch = keyedBatch(options, this.clock.wallTime());
     const { leaderEpoch = Math.max(0, this.log.latestEpoch) } = options;
     const { baseOffset } = this.log.appendAsLeader(batch, { leaderEpoch });
-    this.log.noteHighWatermark(this.log.logEndOffset);
+    if (this.commitsAtOnce) this.log.noteHighWatermark(this.log.logEndOffset);
     return baseOffset;
   }
 
@@ -145,6 +147,25 @@ export class KeyedLog {
       offset = readBatchHeader(last).lastOffset + 1;
     }
     return batches;
+  }
+
+  /** The records of one read. Returns where the next one goes on. */
+  readSome(
+    offset: number,
+    below: number,
+    take: (record: { offset: number; key: string; value: string }) => void,
+  ): number {
+    const batches = splitBatches(this.log.read(offset, 500, below));
+    let next = offset;
+    for (const batch of batches) {
+      next = readBatchHeader(batch).lastOffset + 1;
+      for (const { offset: at, key, value } of decodeBatch(batch)) {
+        if (at < offset) continue;
+        take({ offset: at, key: key?.toString() ?? '', value: value?.toString() ?? '' });
+      }
+    }
+    // A batch may reach beyond what is committed.
+    return batches.length > 0 ? next : Math.min(below, this.log.logEndOffset);
   }
 
   files(): string[] {
