@@ -6,6 +6,8 @@ export { DurableTextFile, readTextFile, writePrivateFile } from './durable-text-
 export * from './inspect';
 export { gapBatches } from './gap-batch';
 export { Log } from './log';
+export { LogDirectories } from './log-directories';
+export type { LogDirectoriesOptions } from './log-directories-opening';
 export { LogDirectory } from './log-directory';
 export type { LogDirectoryOptions } from './log-directory-options';
 export type { LogOptions } from './log-options';

@@ -3,9 +3,9 @@
  * a directory of somebody else is touched; a clean shutdown is believed once (its marker goes before anything is
  * loaded). Called by LogDirectory, and by LogDirectories for each of its directories.
  */
-import { parsePartitionName } from '@tributary/common';
+import { parsePartitionName, TributaryError, type Logger } from '@tributary/common';
 import { takeMarker, type CleanShutdown } from './clean-shutdown-marker';
-import type { DirectoryLock } from './disk';
+import type { DirectoryLock, Disk } from './disk';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { MetaProperties } from './meta-properties';
 import { missingParents } from './missing-parents';
@@ -29,6 +29,7 @@ export async function prepareDirectory(
   newId?: () => string,
 ): Promise<PreparedDirectory> {
   const { disk, directory, brokerId, clusterId } = options;
+  refuseFile(disk, directory);
   const parents = missingParents(disk, directory);
   disk.makeDirectory(directory);
   const lock = disk.lockDirectory(directory);
@@ -44,4 +45,28 @@ export async function prepareDirectory(
     lock.unlock();
     throw error;
   }
+}
+
+/** @param hasFailed the lock of a dead disk cannot be removed; its owner is gone at the next start anyway. */
+export function unlockQuietly(lock: DirectoryLock, logger: Logger, hasFailed: boolean): void {
+  try {
+    lock.unlock();
+  } catch (error) {
+    if (!hasFailed) throw error;
+    logger.warn('a failed log directory stays locked', { error });
+  }
+}
+
+/** Making the directory would fail, too, but could not say why in the operator's words. */
+function refuseFile(disk: Disk, directory: string): void {
+  let existing = directory;
+  while (!disk.exists(existing) && existing.includes('/')) {
+    existing = existing.slice(0, existing.lastIndexOf('/')) || '/';
+  }
+  if (existing === '' || disk.isDirectory(existing)) return;
+  throw new TributaryError(
+    'DATA_DIR_NOT_WRITABLE',
+    `the data directory ${directory} cannot be made: ${existing} is not a directory`,
+    { hint: 'Remove what is there, or choose another directory.', details: { path: directory } },
+  );
 }

@@ -13,12 +13,13 @@ import { DirectoryHealth } from './directory-health';
 import { DirectoryLogs } from './directory-logs';
 import { LogCheckpoints } from './log-checkpoints';
 import { loadPartitions } from './log-directory-loader';
-import { prepareDirectory, type PreparedDirectory } from './log-directory-opening';
+import { prepareDirectory, unlockQuietly, type PreparedDirectory } from './log-directory-opening';
 import type { LogDirectoryOptions } from './log-directory-options';
 import { LogMaintenance } from './log-maintenance';
 import { LogOpener } from './log-opener';
 import { META_FILE } from './meta-properties';
 import type {
+  CloseOptions,
   DirectoryStatus,
   HighWatermarkEntry,
   LogStore,
@@ -31,11 +32,6 @@ import type {
 import type { LogConfig, PartitionLog } from './partition-log';
 import { repairReplica } from './replica-repair';
 import { retentionDuty } from './retention-duty';
-
-interface CloseOptions {
-  readonly clean: boolean;
-  readonly brokerEpoch: number;
-}
 
 /** By directory name: what must not be loaded, and why. */
 export type Refusals = ReadonlyMap<string, TributaryError>;
@@ -104,6 +100,11 @@ export class LogDirectory implements LogStore {
     return this.prepared.meta.clusterId;
   }
 
+  /** As `meta.properties` names it; else its path. */
+  get id(): string {
+    return this.prepared.meta.directoryId ?? this.directory;
+  }
+
   /** Set once all of it is offline. */
   get failure(): TributaryError | undefined {
     return this.health.failure;
@@ -137,6 +138,13 @@ export class LogDirectory implements LogStore {
     await this.health
       .guard(() => this.prepared.marker.write(brokerEpoch))
       .catch((error: unknown) => this.warnOfMarker(error));
+  }
+
+  /** Its log is closed, what lies on the disk stays as it is: for a directory that failed. */
+  forget(topicId: string, partition: number): void {
+    const log = this.present.get(topicId, partition);
+    this.present.remove(topicId, partition);
+    void log?.close().catch(() => undefined); // the failure of the directory was told
   }
 
   /** Something in it failed elsewhere. Resolves once it is known whether all of it did. */
@@ -329,16 +337,7 @@ export class LogDirectory implements LogStore {
       if (!options.clean || !sound || this.present.someAreBroken) return;
       await writeMarker(disk, directory, { brokerEpoch: options.brokerEpoch });
     } finally {
-      this.unlock();
-    }
-  }
-
-  private unlock(): void {
-    try {
-      this.prepared.lock.unlock();
-    } catch (error) {
-      if (!this.failure) throw error;
-      this.options.logger.warn('a failed log directory stays locked', { error });
+      unlockQuietly(this.prepared.lock, this.options.logger, this.failure !== undefined);
     }
   }
 }

@@ -58,7 +58,14 @@ export interface LogStore {
   /** Registered: the running marker holds this epoch from now on, durably. Never rejects for a failed directory. */
   noteBrokerEpoch(brokerEpoch: number): Promise<void>;
   /** Flushes all, writes checkpoints and the clean-shutdown marker (last), releases the lock. */
-  close(options: { readonly clean: boolean; readonly brokerEpoch: number }): Promise<void>;
+  close(options: CloseOptions): Promise<void>;
+}
+
+export interface CloseOptions {
+  /** Everything was flushed in order: the next start may believe it. */
+  readonly clean: boolean;
+  /** -1: it never registered. */
+  readonly brokerEpoch: number;
 }
 
 /**
