@@ -18,7 +18,7 @@ export type InspectedPath =
   | { readonly kind: 'log-directory'; readonly directory: string };
 
 const SEGMENT_FILE = /^([0-9]{20})\.(log|index|timeindex|seal|snapshot)$/;
-const TEXT_FILE = /^(leader-epoch-checkpoint|partition\.metadata|[a-z-]+-checkpoint|meta\.properties|\.kafka_cleanshutdown|\.tributary_running)$/; // prettier-ignore
+const TEXT_FILE = /^(leader-epoch-checkpoint|partition\.metadata|[a-z-]+-checkpoint|meta\.properties|\.kafka_cleanshutdown|\.tributary_running|\.tributary_placement)$/; // prettier-ignore
 
 /** @param path absolute. Throws INVALID_ARGUMENT. */
 export function inspectedPath(disk: Disk, path: string): InspectedPath {

@@ -20,6 +20,8 @@ export interface ChainedBatch {
 export class LogChain {
   /** undefined: no batch yet. */
   private before: ChainedBatch | undefined;
+  /** Of the batch before that one; -1: none. */
+  private earlierEpoch = -1;
   /** The batch before the last one left a gap, so it may be that one that is wrong. */
   private gapBefore = false;
 
@@ -46,9 +48,14 @@ export class LogChain {
       );
     }
     if (before && header.leaderEpoch < before.header.leaderEpoch) {
-      const problem = `leader epoch ${header.leaderEpoch} comes after ${before.header.leaderEpoch}`;
-      this.damage(batch, problem);
+      // The odd one out: it goes with neither of its neighbours.
+      const wrong = this.earlierEpoch <= header.leaderEpoch ? before : batch;
+      this.damage(
+        wrong,
+        `leader epoch ${header.leaderEpoch} at ${batch.position} comes after ${before.header.leaderEpoch} at ${before.position}`,
+      );
     }
+    this.earlierEpoch = before?.header.leaderEpoch ?? -1;
     this.gapBefore = header.baseOffset > (this.nextOffset ?? batch.segmentBase);
     this.epochs?.onBatch(batch);
     this.snapshots?.onBatch(header);

@@ -56,7 +56,7 @@ export function checkMetaProperties(disk: Disk, path: string, report: Inspection
     const problem = 'its first line is not its checksum';
     return report.damage({ path, position, problem, meaning: MEANING.identity });
   }
-  checkStored(path, { body, bodyAt: newline, stored, storedAt: 9 }, report);
+  checkStored(path, { body, bodyAt: newline, stored, storedAt: 9 }, report, MEANING.identity);
 }
 
 /** The running marker: one line of JSON, one with its checksum. Gives the JSON if it may be believed. */
@@ -66,22 +66,39 @@ export function readRunningMarker(
   report: InspectionReport,
 ): string | undefined {
   const bytes = readIfThere(disk, path);
-  if (!bytes) return undefined;
-  const text = bytes.toString();
-  const storedAt = text.lastIndexOf('\n', text.length - 2) + 1;
-  const stored = text.slice(storedAt, -1);
-  const body = bytes.subarray(0, Math.max(0, storedAt - 1));
-  const isFramed = text.endsWith('\n') && text[storedAt - 1] === '\n';
+  return bytes && withLastLine(path, bytes, { prefix: '\n', meaning: MARKER }, report);
+}
+
+/** The placement record: lines, the last of which is the checksum of the others. */
+export function checkPlacement(disk: Disk, path: string, report: InspectionReport): void {
+  const bytes = readIfThere(disk, path);
+  if (bytes) withLastLine(path, bytes, { prefix: 'crc32c ', meaning: PLACEMENT }, report);
+}
+
+/** A text that ends with `prefix`, eight digits, a newline: the digits are the checksum of what is before the prefix. */
+function withLastLine(
+  path: string,
+  bytes: Buffer,
+  { prefix, meaning }: { readonly prefix: string; readonly meaning: string },
+  report: InspectionReport,
+): string | undefined {
+  const storedAt = Math.max(0, bytes.length - 9);
+  const stored = bytes.subarray(storedAt, -1).toString();
+  const bodyBytes = Math.max(0, storedAt - prefix.length);
+  const body = bytes.subarray(0, bodyBytes);
+  const isFramed = bytes.subarray(bodyBytes, storedAt).toString() === prefix && bytes.at(-1) === 10;
   if (!isFramed || !isHexSum(stored)) {
     const problem = 'its last line is not its checksum';
-    report.damage({ path, position: Math.max(0, storedAt - 1), problem, meaning: MARKER });
+    report.damage({ path, position: bodyBytes, problem, meaning });
     return undefined;
   }
   if (stored === sumOf(body)) return body.toString();
-  checkStored(path, { body, bodyAt: 0, stored, storedAt }, report);
+  checkStored(path, { body, bodyAt: 0, stored, storedAt }, report, meaning);
   return undefined;
 }
 
+const PLACEMENT =
+  'no record is lost: the records of the other log directories count, or what lies here is looked at';
 export const MARKER =
   'no record is lost: the last stop counts as a crash of the machine, and every log is checked';
 
@@ -92,11 +109,15 @@ interface Sealed {
   readonly storedAt: number;
 }
 
-function checkStored(path: string, sealed: Sealed, report: InspectionReport): void {
-  const { body, bodyAt, stored, storedAt } = sealed;
+function checkStored(
+  path: string,
+  { body, bodyAt, stored, storedAt }: Sealed,
+  report: InspectionReport,
+  meaning: string,
+): void {
   const position = wrongPosition(body, stored, storedAt - bodyAt) + bodyAt;
   const problem = `its checksum is ${sumOf(body)}, it says ${stored}`;
-  report.damage({ path, position, problem, meaning: MEANING.identity });
+  report.damage({ path, position, problem, meaning });
 }
 
 /** From the beginning of `body`; the sum stands at `storedAt` from there, which may be before it. */

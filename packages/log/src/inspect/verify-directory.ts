@@ -2,10 +2,12 @@
 import { hasCode, parsePartitionName } from '@tributary/common';
 import { parseOffsets } from '../checkpoint-format';
 import { META_FILE } from '../meta-properties';
+import { PLACEMENT_FILE } from '../placement-record';
 import { readIfThere } from './read-whole';
 import { MEANING } from './report';
 import {
   checkMetaProperties,
+  checkPlacement,
   MARKER,
   readRunningMarker,
   readWithCompanion,
@@ -24,6 +26,7 @@ export async function verifyDirectory(
   const { disk, report } = context;
   checkMetaProperties(disk, `${directory}/${META_FILE}`, report);
   checkMarkers(context, directory);
+  checkPlacement(disk, `${directory}/${PLACEMENT_FILE}`, report);
   for (const name of disk.list(directory)) {
     const path = `${directory}/${name}`;
     if (CHECKPOINT.test(name)) checkCheckpoint(context, path);

@@ -1,4 +1,5 @@
 /** One partition directory: its small files, then every segment in order as one log. Called by inspect. */
+import { DAMAGE_FILE } from '../damage-mark';
 import { EPOCH_FILE } from '../log-loader';
 import { PARTITION_METADATA_FILE } from '../partition-metadata';
 import { findSegments } from '../segment-list';
@@ -12,7 +13,7 @@ import { verifySegment, type InspectionContext } from './verify-segment';
 
 /** What a running broker may be about to finish, and what it cleans up at its next start. */
 const PASSING = /\.(tmp|swap|cleaned|deleted)$/;
-const KNOWN = /^([0-9]{20}\.(log|index|timeindex|snapshot|seal)|leader-epoch-checkpoint|partition\.metadata(\.crc)?)$/; // prettier-ignore
+const KNOWN = /^([0-9]{20}\.(log|index|timeindex|snapshot|seal)|leader-epoch-checkpoint|partition\.metadata(\.crc)?|damaged)$/; // prettier-ignore
 
 export async function verifyPartition(
   context: InspectionContext,
@@ -23,6 +24,9 @@ export async function verifyPartition(
   report.partitions += 1;
   tellUnknown(directory, names, report);
   checkMetadata(context, directory);
+  if (names.includes(DAMAGE_FILE)) {
+    report.note(`${directory} is marked as damaged: it waits for its peers, or for a person`);
+  }
   const epochs = readEpochs(context, directory);
   const snapshots = new SnapshotCheck(disk, directory, report);
   const chain = new LogChain(report, epochs, snapshots);

@@ -2,9 +2,10 @@
  * Verifies what a path names, on a stopped or a running broker: reads only, takes no lock. What it finds goes to the
  * report. Called by `trib debug segment verify`.
  */
+import { PLACEMENT_FILE } from '../placement-record';
 import { inspectedPath } from './inspected-path';
 import { readSnapshotChecked } from './snapshot-check';
-import { checkMetaProperties } from './text-file-check';
+import { checkMetaProperties, checkPlacement } from './text-file-check';
 import { checkCheckpoint, checkMarkers, verifyDirectory } from './verify-directory';
 import { verifyOneSegment, verifyPartition } from './verify-partition';
 import type { InspectionContext } from './verify-segment';
@@ -33,6 +34,7 @@ async function verifyTextFile(
 ): Promise<void> {
   const name = path.slice(directory.length + 1);
   if (name === 'meta.properties') return checkMetaProperties(context.disk, path, context.report);
+  if (name === PLACEMENT_FILE) return checkPlacement(context.disk, path, context.report);
   if (name.startsWith('.')) return checkMarkers(context, directory);
   // Only the log itself says whether these are right.
   if (name === 'leader-epoch-checkpoint' || name === 'partition.metadata') {
