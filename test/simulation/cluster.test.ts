@@ -3,8 +3,8 @@
  * coordinator, with a crash in the middle. One seed is one run, event by event: to see a failing one again, run
  * `SIMULATION_SEEDS=17 npx jest test/simulation`.
  */
-import { isClean, type SimulatedClusterOptions } from '@tributary/testkit';
-import { Scenario, type Outcome, type Victim } from './scenario';
+import { isClean } from '@tributary/testkit';
+import { Scenario, type Outcome, type ScenarioOptions, type Victim } from './scenario';
 
 const wanted = process.env['SIMULATION_SEEDS'];
 const seeds = wanted ? wanted.split(',').map(Number) : [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -17,7 +17,7 @@ const lagging = { staleReads: 0.2, lostReplies: 0.03, lateWatchMs: 30 };
 async function play(
   victim: Victim,
   seed: number,
-  options: Omit<SimulatedClusterOptions, 'seed'> = {},
+  options: Omit<ScenarioOptions, 'seed'> = {},
 ): Promise<Outcome> {
   const scenario = new Scenario(victim, { ...options, seed });
   const tail = (): string =>
@@ -67,6 +67,23 @@ describe('a simulated cluster under load', () => {
     'seed %i: all brokers crash at once and start again',
     async (seed) => {
       expect((await play('all', seed)).verdict).toMatchObject(everything);
+    },
+  );
+
+  test.each(wanted ? seeds : [1, 2, 3])(
+    'seed %i: flush=sync: all machines lose their power at once, and nothing that was acknowledged',
+    async (seed) => {
+      const outcome = await play('all', seed, { flush: 'sync', syncMs: 150 });
+      expect(outcome.verdict).toMatchObject(everything);
+      expect(outcome.verdict.acked).toBeGreaterThan(20);
+    },
+  );
+
+  test.each(wanted ? seeds : [4])(
+    'seed %i: flush=sync: a leader crashes and returns',
+    async (seed) => {
+      const outcome = await play('leader', seed, { flush: 'sync', syncMs: 150 });
+      expect(outcome.verdict).toMatchObject(everything);
     },
   );
 

@@ -3,7 +3,7 @@
  * how is drawn from it. Called by cluster.test.ts.
  */
 import type { Client } from '@tributary/client';
-import { randomInteger, sleep } from '@tributary/common';
+import { randomInteger, sleep, type FlushMode } from '@tributary/common';
 import {
   checkHistory,
   compareReplicas,
@@ -18,6 +18,11 @@ import {
 } from '@tributary/testkit';
 
 export type Victim = 'leader' | 'controller' | 'all';
+
+export interface ScenarioOptions extends SimulatedClusterOptions {
+  /** Of the topic; with `sync` also all machines at once may lose their power. Default `os`. */
+  readonly flush?: FlushMode;
+}
 
 export interface Outcome {
   readonly seed: number;
@@ -47,7 +52,7 @@ export class Scenario {
 
   constructor(
     private readonly victim: Victim,
-    private readonly options: SimulatedClusterOptions,
+    private readonly options: ScenarioOptions,
   ) {
     this.cluster = new SimulatedCluster(options);
   }
@@ -84,16 +89,16 @@ export class Scenario {
   }
 
   private async createTopic(client: Client): Promise<void> {
-    const configs = { 'min.insync.replicas': '2', 'segment.bytes': '65536' };
+    const { flush = 'os' } = this.options;
+    const configs = { 'min.insync.replicas': '2', 'segment.bytes': '65536', flush };
     const topic = { topic: TOPIC, partitions: PARTITIONS, replicationFactor: 3, configs };
     await client.admin().createTopic(topic);
   }
 
   private async crashAndRestart(): Promise<void> {
     const { cluster } = this;
-    const victims = this.victims();
-    // Where all die at once, only what lies on their disks can be kept.
-    const loseUnsynced = this.victim !== 'all' && cluster.random.next() < 0.3;
+    const victims = await this.victims();
+    const loseUnsynced = this.losesPower();
     for (const id of victims) cluster.crash(id, { loseUnsynced });
     // Some are back before anybody has decided anything.
     if (cluster.random.next() < 0.25) await this.pause(1, 300);
@@ -101,11 +106,21 @@ export class Scenario {
     await Promise.all(victims.map((id) => cluster.restart(id)));
   }
 
-  private victims(): number[] {
+  /** Where all die at once, only what lies on their disks can be kept. */
+  private losesPower(): boolean {
+    const { flush = 'os' } = this.options;
+    if (this.victim === 'all') return flush === 'sync';
+    return this.cluster.random.next() < 0.3;
+  }
+
+  private async victims(): Promise<number[]> {
     const { cluster } = this;
     if (this.victim === 'all') return cluster.brokerIds;
     if (this.victim === 'controller') return [cluster.controllerId!];
-    return [cluster.leadersOf(randomInteger(cluster.random, PARTITIONS))[0]!];
+    const partition = randomInteger(cluster.random, PARTITIONS);
+    // On slow disks it may not have begun yet.
+    await cluster.until(() => cluster.leadersOf(partition).length > 0, RECOVERY_MS);
+    return [cluster.leadersOf(partition)[0]!];
   }
 
   /** Two machines do not hear each other for a while, in half of the runs: two brokers, or a client and a broker. */

@@ -13,6 +13,10 @@ export class ProcessClock implements Clock {
 
   constructor(private readonly world: Clock) {}
 
+  get alive(): boolean {
+    return !this.dead;
+  }
+
   now(): number {
     return this.world.now();
   }

@@ -1,7 +1,7 @@
 /**
  * One simulated machine with a real Broker on it, through all its lives: the disk stays, everything else is made
  * anew by each `start`. Invariant: after `crash` nothing of the old life is heard of again, neither on the network
- * nor by the coordinator nor on the disk, as after kill -9. Called by SimulatedCluster.
+ * nor by the coordinator nor on the disk nor in the logs, as after kill -9. Called by SimulatedCluster.
  */
 import { Broker, type BrokerStatus } from '@tributary/broker';
 import {
@@ -35,6 +35,7 @@ export interface CrashOptions {
 
 interface Life {
   readonly clock: ProcessClock;
+  readonly logger: Logger;
   readonly die: (error: TributaryError) => void;
   logs: LogStore | undefined;
   coordinator: EmbeddedCoordinator | undefined;
@@ -83,7 +84,9 @@ export class SimulatedBroker {
     let die: Life['die'] = () => undefined;
     const died = new Promise<never>((_, reject) => (die = reject));
     const clock = new ProcessClock(this.world.clock);
-    const life: Life = { clock, die, logs: undefined, coordinator: undefined, broker: undefined };
+    const logger = this.loggerOf(clock);
+    const nothing = { logs: undefined, coordinator: undefined, broker: undefined };
+    const life: Life = { clock, logger, die, ...nothing };
     this.life = life;
     await Promise.race([died, this.begin(life)]);
   }
@@ -110,16 +113,26 @@ export class SimulatedBroker {
 
   private async begin(life: Life): Promise<void> {
     const { ensemble, sessionTimeoutMs } = this.world;
-    life.logs = await this.openLogs(this.disk.mount(), life.clock);
+    life.logs = await this.openLogs(this.disk.mount(), life);
     life.coordinator = ensemble.connect({ sessionTimeoutMs });
     life.broker = this.makeBroker(life, life.logs, life.coordinator);
     await life.broker.start();
   }
 
-  private openLogs(disk: Disk, clock: ProcessClock): Promise<LogStore> {
+  /** Silent once that process is dead: what it had begun fails on a disk that is not its own any more. */
+  private loggerOf(clock: ProcessClock): Logger {
+    const logger = this.world.loggerOf(this.brokerId);
+    const at =
+      (level: keyof Logger): Logger['info'] =>
+      (message, fields) => {
+        if (clock.alive) logger[level](message, fields);
+      };
+    return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  }
+
+  private openLogs(disk: Disk, { clock, logger }: Life): Promise<LogStore> {
     const { brokerId } = this;
-    const { random, loggerOf } = this.world;
-    const logger = loggerOf(brokerId);
+    const { random } = this.world;
     const config = parseTopicConfig({}, 1);
     const configFor = (): typeof config => config;
     const directory = DIRECTORY;
@@ -128,8 +141,8 @@ export class SimulatedBroker {
 
   private makeBroker(life: Life, logStore: LogStore, coordinator: EmbeddedCoordinator): Broker {
     const { brokerId, machine, address, ticket } = this;
-    const { random, network, loggerOf } = this.world;
-    const logger = loggerOf(brokerId);
+    const { random, network } = this.world;
+    const { logger } = life;
     return new Broker({
       brokerId,
       listeners: [{ name: 'inside', bind: address, advertised: address }],

@@ -29,6 +29,8 @@ export interface SimulatedClusterOptions {
   readonly sessionTimeoutMs?: number;
   /** What the coordinator does to its clients. Default: nothing. */
   readonly coordinatorFaults?: Omit<EmbeddedFaults, 'random'>;
+  /** How long a datasync takes at most. Default: no time at all. */
+  readonly syncMs?: number;
   /** Lines of the trace to remember. Default 0. */
   readonly keepTraceLines?: number;
 }
@@ -76,6 +78,11 @@ export class SimulatedCluster {
     const world = { clock, random, network, ensemble, sessionTimeoutMs, loggerOf };
     for (let brokerId = 1; brokerId <= brokers; brokerId += 1) {
       this.brokers.set(brokerId, new SimulatedBroker(world, brokerId));
+    }
+    const { syncMs } = options;
+    if (syncMs === undefined) return;
+    for (const { disk } of this.brokers.values()) {
+      disk.syncTime = () => sleep(clock, random.next() * syncMs);
     }
   }
 
