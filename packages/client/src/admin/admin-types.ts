@@ -55,8 +55,17 @@ export interface TopicDescription extends Omit<TopicListing, 'partitions'> {
   readonly partitions: readonly DescribedPartition[];
 }
 
-/** `timestamp`: the first record at or after it. */
-export type OffsetQuery = 'earliest' | 'latest' | { readonly timestamp: number };
+/** `max-timestamp`: the first record that has the largest timestamp; `timestamp`: the first record at or after it. */
+export type OffsetQuery = 'earliest' | 'latest' | 'max-timestamp' | { readonly timestamp: number };
+
+/** By partition number: the first offset that stays; `latest`: nothing of what is there now. */
+export type DeletionOffsets = Readonly<Record<number, bigint | number | 'latest'>>;
+
+export interface DeletedRecords {
+  readonly partition: number;
+  /** First offset that can be read now. */
+  readonly startOffset: bigint;
+}
 
 export interface ListOffsetsOptions extends CallOptions {
   /** Default: all of the topic. */
@@ -65,7 +74,7 @@ export interface ListOffsetsOptions extends CallOptions {
 
 export interface ListedOffset {
   readonly partition: number;
-  /** undefined: there is no record at or after the timestamp. */
+  /** undefined: there is no such record. */
   readonly offset: bigint | undefined;
   /** Of the record found; undefined for earliest and latest. */
   readonly timestamp: number | undefined;

@@ -193,11 +193,46 @@ describe('offsets', () => {
     expect(await done(admin.listOffsets('orders', 'latest'))).toMatchObject([
       { partition: 0, offset: 2n, timestamp: undefined, leaderEpoch: 2 },
     ]);
+    const newest = await done(admin.listOffsets('orders', 'max-timestamp'));
+    expect(newest).toMatchObject([{ offset: 0n, timestamp: 1_704_067_200_000 }]);
     const none = await done(admin.listOffsets('orders', { timestamp: 5 }));
     expect(none).toMatchObject([{ offset: undefined }]);
     await expect(
       done(admin.listOffsets('orders', 'latest', { partitions: [7] })),
     ).rejects.toMatchObject({ code: 'UNKNOWN_PARTITION' });
+  });
+
+  test('records are deleted by the leaders, also by one that has just moved', async () => {
+    const { cluster, client, done } = await throughBrokers();
+    cluster.createTopic('orders', 2);
+    const values = ['a', 'b', 'c'].map((value) => ({ value, partition: 0 }));
+    await done(client.producer({ value: string() }).sendBatch('orders', values));
+    const admin = client.admin();
+    expect(await done(admin.deleteRecords('orders', { 0: 2n, 1: 0 }))).toEqual([
+      { partition: 0, startOffset: 2n },
+      { partition: 1, startOffset: 0n },
+    ]);
+    cluster.moveLeader('orders', 0, 2);
+    expect(await done(admin.deleteRecords('orders', { 0: 'latest' }))).toEqual([
+      { partition: 0, startOffset: 3n },
+    ]);
+    expect(await done(admin.listOffsets('orders', 'earliest'))).toMatchObject([
+      { offset: 3n },
+      { offset: 0n },
+    ]);
+  });
+
+  test('what cannot be deleted: beyond the end, no partition, no offset', async () => {
+    const { cluster, client, done } = await throughBrokers();
+    cluster.createTopic('orders', 1);
+    const admin = client.admin();
+    const code = async (before: Record<string, bigint | number>): Promise<unknown> =>
+      done(admin.deleteRecords('orders', before)).catch((error: { code: string }) => error.code);
+    expect(await code({ 0: 1n })).toBe('OFFSET_OUT_OF_RANGE');
+    expect(await code({ 7: 0n })).toBe('UNKNOWN_PARTITION');
+    expect(await code({ x: 0n })).toBe('INVALID_ARGUMENT');
+    expect(await code({ 0: -1 })).toBe('INVALID_ARGUMENT');
+    expect(await code({})).toEqual([]);
   });
 });
 

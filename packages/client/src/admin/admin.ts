@@ -10,6 +10,8 @@ import type {
   ClusterDescription,
   CreatedTopic,
   CreateTopicOptions,
+  DeletedRecords,
+  DeletionOffsets,
   DescribedGroup,
   DescribeTopicOptions,
   ListedOffset,
@@ -25,7 +27,9 @@ import type {
 import { askAnyBroker } from './any-broker';
 import { GroupAdmin } from './group-admin';
 import { describePartitions, listingOf, toListedOffset } from './topic-description';
-import { lookUpOffsets, requireOffset } from './partition-offsets';
+import { requireAnswer } from './leader-calls';
+import { lookUpOffsets } from './partition-offsets';
+import { deleteRecords } from './record-deletion';
 
 /** The broker's own wait ends this much earlier, so that its answer says what is still missing. */
 const ANSWER_MARGIN_MS = 500;
@@ -108,7 +112,21 @@ export class Admin {
     const view = await this.freshTopic(topic, deadline);
     const partitions = options.partitions ?? view.partitions.map(({ partition }) => partition);
     const answers = await lookUpOffsets(this.context, { topic, partitions, query }, deadline);
-    return partitions.map((partition) => toListedOffset(requireOffset(answers.get(partition))));
+    return partitions.map((partition) => toListedOffset(requireAnswer(answers.get(partition))));
+  }
+
+  /**
+   * Makes these offsets the first ones that can be read; resolves when the in-sync replicas have done it, with where each
+   * partition starts then. Throws OFFSET_OUT_OF_RANGE for an offset that is not committed yet. Gone for good.
+   */
+  async deleteRecords(
+    topic: string,
+    before: DeletionOffsets,
+    options: CallOptions = {},
+  ): Promise<DeletedRecords[]> {
+    const deadline = this.deadline(options);
+    await this.freshTopic(topic, deadline);
+    return deleteRecords(this.context, topic, before, deadline);
   }
 
   listGroups(options: CallOptions = {}): Promise<string[]> {

@@ -10,7 +10,8 @@ import type {
   NewGroupOffset,
   ResetTarget,
 } from './admin-types';
-import { lookUpOffsets, requireOffset } from './partition-offsets';
+import { requireAnswer } from './leader-calls';
+import { lookUpOffsets } from './partition-offsets';
 import { DESCRIBE_OFFSETS_MS, known } from './topic-description';
 
 export class GroupAdmin {
@@ -77,7 +78,7 @@ export class GroupAdmin {
       return partitions.map((partition) => ({ topic, partition, offset: to.offset }));
     }
     const found = await lookUpOffsets(this.context, { topic, partitions, query: to }, deadline);
-    const open = partitions.filter((p) => requireOffset(found.get(p)).offset < 0);
+    const open = partitions.filter((p) => requireAnswer(found.get(p)).offset < 0);
     // No record is that young: the group goes to the end.
     const ends = await lookUpOffsets(
       this.context,
@@ -86,7 +87,7 @@ export class GroupAdmin {
     );
     return partitions.map((partition) => {
       const answer = ends.get(partition) ?? found.get(partition);
-      return { topic, partition, offset: BigInt(requireOffset(answer).offset) };
+      return { topic, partition, offset: BigInt(requireAnswer(answer).offset) };
     });
   }
 

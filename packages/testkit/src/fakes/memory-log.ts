@@ -285,10 +285,6 @@ export class MemoryLog implements PartitionLog {
     return Promise.resolve();
   }
 
-  storeLogStart(): Promise<void> {
-    return Promise.resolve();
-  }
-
   offsetForTimestamp(timestamp: number, below: number): TimestampedOffset | undefined {
     for (const { baseOffset, lastOffset, bytes } of this.batches) {
       const { maxTimestamp } = readBatchHeader(bytes);

@@ -13,6 +13,8 @@ import {
   type Handler,
   type InitProducerRequest,
   type InitProducerResponseInput,
+  type DeleteRecordsRequest,
+  type DeleteRecordsResponseInput,
   type ListOffsetsRequest,
   type ListOffsetsResponseInput,
   type MessageStream,
@@ -38,6 +40,7 @@ export interface ScriptedHost {
   metadata(request: MetadataRequest): MetadataResponseInput;
   initProducer(request: InitProducerRequest): InitProducerResponseInput;
   listOffsets(brokerId: number, request: ListOffsetsRequest): ListOffsetsResponseInput;
+  deleteRecords(brokerId: number, request: DeleteRecordsRequest): DeleteRecordsResponseInput;
   describeCluster(): DescribeClusterResponseInput;
   hasTopic(topic: string): boolean;
   topicIdOf(topic: string): string;
@@ -74,6 +77,9 @@ export class ScriptedBroker {
       unaryHandler(methods.admin.describeCluster, async () => cluster.describeCluster()),
       unaryHandler(methods.broker.listOffsets, async (request) =>
         cluster.listOffsets(this.brokerId, request),
+      ),
+      unaryHandler(methods.admin.deleteRecords, async (request) =>
+        cluster.deleteRecords(this.brokerId, request),
       ),
     ];
   }

@@ -10,6 +10,8 @@ import type {
   Handler,
   InitProducerRequest,
   InitProducerResponseInput,
+  DeleteRecordsRequest,
+  DeleteRecordsResponseInput,
   ListOffsetsRequest,
   ListOffsetsResponseInput,
   MetadataRequest,
@@ -162,10 +164,32 @@ export class ScriptedCluster implements ScriptedHost {
   listOffsets(brokerId: number, request: ListOffsetsRequest): ListOffsetsResponseInput {
     const results = request.partitions.map(({ topic, topicId, partition, spec }) => {
       const found = this.partition(topic, partition);
-      const { leader, leaderEpoch, records } = found;
+      const { leader, leaderEpoch, records, logStartOffset } = found;
       const error = leader === brokerId ? null : toWireError(this.notLeader(leader, leaderEpoch));
-      const offset = spec === 'EARLIEST' ? 0 : spec === 'LATEST' ? records.length : -1;
-      return { topic, topicId, partition, offset, timestamp: -1, leaderEpoch, error };
+      const newest = Math.max(...records.map((record) => record.timestamp));
+      const first = records.findIndex((record) => record.timestamp === newest);
+      const offsets = { EARLIEST: logStartOffset, LATEST: records.length, MAX_TIMESTAMP: first };
+      const offset = spec in offsets ? offsets[spec as keyof typeof offsets] : -1;
+      const timestamp = spec === 'MAX_TIMESTAMP' ? newest : -1;
+      return { topic, topicId, partition, offset, timestamp, leaderEpoch, error };
+    });
+    return { results };
+  }
+
+  deleteRecords(brokerId: number, request: DeleteRecordsRequest): DeleteRecordsResponseInput {
+    const results = request.partitions.map(({ topic, topicId, partition, beforeOffset }) => {
+      const found = this.partition(topic, partition);
+      const { leader, leaderEpoch, records } = found;
+      const named = { topic, topicId, partition, logStartOffset: -1 };
+      if (leader !== brokerId) {
+        return { ...named, error: toWireError(this.notLeader(leader, leaderEpoch)) };
+      }
+      if (beforeOffset > records.length) {
+        const error = new TributaryError('OFFSET_OUT_OF_RANGE', `${records.length} is committed`);
+        return { ...named, error: toWireError(error) };
+      }
+      found.logStartOffset = Math.max(found.logStartOffset, beforeOffset);
+      return { ...named, logStartOffset: found.logStartOffset };
     });
     return { results };
   }

@@ -27,6 +27,7 @@ export interface Appended {
 
 export class ScriptedPartition {
   readonly records: DecodedRecord[] = [];
+  logStartOffset = 0;
   private readonly producers = new Map<number, ProducerMemory>();
 
   constructor(
