@@ -6,6 +6,7 @@ import type { Clock, Logger, Random } from '@tributary/common';
 import type { LogStore } from '@tributary/log';
 import type { Handler, Transport } from '@tributary/protocol';
 import type { MetadataCache } from './metadata/metadata-cache';
+import type { OutageKind } from './replication/offline-replicas';
 import type { PartitionAlterer, ReplicaHost } from './seams';
 
 export interface DataPlaneContext {
@@ -44,4 +45,6 @@ export interface PartitionStatus {
   readonly leaderEpoch: number;
   readonly logEndOffset: number;
   readonly highWatermark: number;
+  /** Why it cannot serve: its disk failed, it is damaged, it is being refilled. undefined: it can. */
+  readonly outage?: OutageKind | undefined;
 }

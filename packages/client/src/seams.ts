@@ -36,6 +36,13 @@ export interface PartitionView {
   readonly leaderEpoch: number;
   readonly replicas: readonly number[];
   readonly isr: readonly number[];
+  /** Cannot serve though their brokers live. undefined: the source does not tell. */
+  readonly offlineReplicas?: readonly OfflineReplicaView[];
+}
+
+export interface OfflineReplicaView {
+  readonly brokerId: number;
+  readonly reason: string;
 }
 
 export interface TopicView {

@@ -19,6 +19,12 @@ export function markDamage(disk: Disk, directory: string, error: TributaryError)
   }
 }
 
+/** Before anything is changed: a repair that is interrupted must not pass for a sound log. Durable when it resolves. */
+export async function keepDamageMarked(disk: Disk, directory: string): Promise<void> {
+  const file = new DurableTextFile(disk, `${directory}/${DAMAGE_FILE}`);
+  await file.write(file.read() || `${directory} is being repaired\n`);
+}
+
 /** Throws CORRUPT_LOG where a mark lies, whatever is in it. */
 export function checkDamage(disk: Disk, directory: string): void {
   const path = `${directory}/${DAMAGE_FILE}`;

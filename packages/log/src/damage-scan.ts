@@ -62,8 +62,17 @@ export interface ScanBounds {
   readonly upperOffset: number;
   /** Of the batch before this segment; -1: none. */
   readonly latestEpoch: number;
+  /** No batch has a higher one. */
+  readonly upperEpoch: number;
+  /** The first batch of the next segment, if its CRC matches. */
+  readonly following: BatchHeader | undefined;
   /** undefined: there is none, or it is damaged itself. */
   readonly seal: SegmentSeal | undefined;
+}
+
+/** The first batch of a file, if its CRC matches. */
+export async function firstBatch(file: DiskFile): Promise<BatchHeader | undefined> {
+  return (await new WindowReader(file).batchAt(0))?.header;
 }
 
 export async function scanForDamage(file: DiskFile, bounds: ScanBounds): Promise<DamageScan> {
@@ -78,9 +87,13 @@ export async function scanForDamage(file: DiskFile, bounds: ScanBounds): Promise
       header.baseOffset >= nextOffset &&
       header.lastOffset < bounds.upperOffset &&
       header.leaderEpoch >= latestEpoch &&
+      header.leaderEpoch <= bounds.upperEpoch &&
       !refuted.has(at);
     let batch = await reader.batchAt(position);
-    if (!batch || !isFit(batch) || (await isTooHigh(reader, batch, nextOffset))) {
+    const behind = batch && (await reader.batchAt(position + batch.header.sizeInBytes));
+    const isLast = batch && position + batch.header.sizeInBytes === file.size;
+    const next = isLast ? bounds.following : behind?.header;
+    if (!batch || !isFit(batch) || isTooHigh(batch, next, { nextOffset, latestEpoch })) {
       const from = position;
       batch = await nextSound(reader, position, isFit);
       position = batch?.position ?? file.size;
@@ -106,19 +119,19 @@ export async function scanForDamage(file: DiskFile, bounds: ScanBounds): Promise
 }
 
 /**
- * A flipped bit may lift a base offset, and the batch behind it then seems to go back: where only one of the two can be
- * wrong, it is the one that leaves a gap.
+ * A flipped bit may lift a base offset or an epoch, and all that comes behind then seems to go back. Where the batch behind
+ * fits what came before, it is this one that is wrong.
  */
-async function isTooHigh(
-  reader: WindowReader,
-  { position, header }: SoundBatch,
-  expectedOffset: number,
-): Promise<boolean> {
-  if (header.baseOffset === expectedOffset) return false;
-  const following = await reader.batchAt(position + header.sizeInBytes);
-  if (!following) return false;
-  const { baseOffset, leaderEpoch } = following.header;
-  return baseOffset >= expectedOffset && baseOffset <= header.lastOffset && leaderEpoch >= header.leaderEpoch; // prettier-ignore
+function isTooHigh(
+  { header }: SoundBatch,
+  behind: BatchHeader | undefined,
+  before: { readonly nextOffset: number; readonly latestEpoch: number },
+): boolean {
+  if (!behind) return false;
+  const { baseOffset, leaderEpoch } = behind;
+  if (baseOffset < before.nextOffset || leaderEpoch < before.latestEpoch) return false;
+  const leavesGap = header.baseOffset !== before.nextOffset;
+  return (leavesGap && baseOffset <= header.lastOffset) || leaderEpoch < header.leaderEpoch;
 }
 
 /**

@@ -227,8 +227,10 @@ export class LogDirectory implements LogStore {
         directory: `${this.directory}/${name}`,
         topicId,
         logStartOffset: damaged?.logStartOffset ?? stored?.logStartOffset,
+        startOffset: damaged?.logStartOffset,
         endOffset: Math.max(options.endOffset, stored?.endOffset ?? 0),
         epoch: options.epoch,
+        stamped: options.stamped,
         open: async (known) => {
           const log = await this.opener.open(replica, options.config, { recover: true, ...known });
           this.present.add(log);

@@ -8,9 +8,14 @@
  * done, and repairing it again ends the same. Called by the repair of a replica, on a log that is not open.
  */
 import { hasCode, TributaryError } from '@tributary/common';
-import { assignOffsetAndEpoch, batchSizeAt, readBatchHeader } from '@tributary/record';
+import {
+  assignOffsetAndEpoch,
+  batchSizeAt,
+  readBatchHeader,
+  type BatchHeader,
+} from '@tributary/record';
 import { finishSwaps } from './compaction/swap-recovery';
-import { scanForDamage, type DamageScan, type SoundRange } from './damage-scan';
+import { firstBatch, scanForDamage, type DamageScan, type SoundRange } from './damage-scan';
 import type { Disk, DiskFile } from './disk';
 import { gapBatches, type Gap } from './gap-batch';
 import { DurableTextFile } from './durable-text-file';
@@ -23,7 +28,10 @@ import { decodeSeal, type SegmentSeal } from './segment-seal';
 export interface RepairPlan {
   /** See RepairOptions. */
   readonly endOffset: number;
-  readonly epoch: number | undefined;
+  /** Where it began; undefined: not known. */
+  readonly startOffset: number | undefined;
+  readonly epoch: number;
+  readonly stamped: boolean;
 }
 
 export interface RepairedFiles {
@@ -68,29 +76,33 @@ export async function repairLog(
   plan: RepairPlan,
 ): Promise<RepairedFiles> {
   finishSwaps(disk, directory, disk.list(directory));
-  const segments = await scanSegments(disk, directory);
+  const segments = await scanSegments(disk, directory, plan.epoch);
   const endOffset = Math.max(plan.endOffset, segments.at(-1)?.nextOffset ?? 0);
   const targets = segments.map((segment, i) => {
     const following = segments[i + 1]?.baseOffset ?? endOffset;
     return targetOf(segment, following);
   });
   if (targets.length === 0 && endOffset > 0) targets.push(nothingLeft(directory, endOffset));
-  const lost = targets.flatMap(({ pieces }) => pieces.filter((piece) => piece.kind === 'lost'));
+  const lost = [
+    ...missingAtStart(directory, plan.startOffset, segments[0]?.baseOffset),
+    ...targets.flatMap(({ pieces }) => pieces.filter((piece) => piece.kind === 'lost')),
+  ];
   const from = lost[0]?.fromOffset;
   const { epoch } = plan;
-  const stamp = epoch === undefined || from === undefined ? undefined : { epoch, from };
-  for (const [i, target] of targets.entries()) {
+  const stamp = plan.stamped && from !== undefined ? { epoch, from } : undefined;
+  if (from !== undefined) await repairEpochs(disk, directory, stamp);
+  // From the end: epochs rise at any time, and where the first loss begins is known until all behind it is done.
+  for (const [i, target] of [...targets.entries()].reverse()) {
     const isStamped = stamp !== undefined && (segments[i]?.nextOffset ?? endOffset) > stamp.from;
     const isSound = target.pieces.every(({ kind }) => kind === 'sound');
     if (isSound && segments[i]?.pieces.length === target.pieces.length && !isStamped) continue;
     await rewrite(disk, directory, target, stamp);
   }
-  if (from !== undefined) await repairEpochs(disk, directory, stamp);
   await disk.syncDirectory(directory);
   return { lost: lost.map(rangeOf), endOffset };
 }
 
-async function scanSegments(disk: Disk, directory: string): Promise<Scanned[]> {
+async function scanSegments(disk: Disk, directory: string, upperEpoch: number): Promise<Scanned[]> {
   const baseOffsets = disk.list(directory).flatMap((name) => {
     const [, base] = LOG_FILE.exec(name) ?? [];
     return base === undefined ? [] : [Number(base)];
@@ -98,12 +110,15 @@ async function scanSegments(disk: Disk, directory: string): Promise<Scanned[]> {
   const scanned: Scanned[] = [];
   let latestEpoch = -1;
   for (const [i, baseOffset] of baseOffsets.entries()) {
-    const path = `${directory}/${segmentName(baseOffset)}.log`;
+    const path = logPath(directory, baseOffset);
+    const next = baseOffsets[i + 1];
+    const following =
+      next === undefined ? undefined : await firstOf(disk, logPath(directory, next));
     const file = disk.openFile(path);
     try {
-      const upperOffset = baseOffsets[i + 1] ?? Infinity;
       const seal = readSeal(disk, path, file.size);
-      const scan = await scanForDamage(file, { baseOffset, upperOffset, latestEpoch, seal });
+      const bounds = { baseOffset, upperOffset: next ?? Infinity, latestEpoch, upperEpoch };
+      const scan = await scanForDamage(file, { ...bounds, following, seal });
       latestEpoch = scan.latestEpoch;
       await file.datasync(); // also what stays as it is
       scanned.push({ ...scan, baseOffset, path, size: file.size, seal });
@@ -112,6 +127,19 @@ async function scanSegments(disk: Disk, directory: string): Promise<Scanned[]> {
     }
   }
   return scanned;
+}
+
+async function firstOf(disk: Disk, path: string): Promise<BatchHeader | undefined> {
+  const file = disk.openFile(path);
+  try {
+    return await firstBatch(file);
+  } finally {
+    file.close();
+  }
+}
+
+function logPath(directory: string, baseOffset: number): string {
+  return `${directory}/${segmentName(baseOffset)}.log`;
 }
 
 /** One that is damaged itself, or of a longer file than there is, says nothing. */
@@ -152,12 +180,23 @@ function targetOf(segment: Scanned, following: number): Target {
 }
 
 function nothingLeft(directory: string, endOffset: number): Target {
-  const path = `${directory}/${segmentName(0)}.log`;
+  const path = logPath(directory, 0);
   const range = { fromOffset: 0, toOffset: endOffset, path, position: 0, bytes: 0 };
   return { path, pieces: [{ kind: 'lost', ...range, epoch: 0 }] };
 }
 
-function rangeOf({ fromOffset, toOffset, path, position, bytes }: LostPiece): LostRange {
+/** The log begins later then. */
+function missingAtStart(
+  directory: string,
+  startOffset = Infinity,
+  firstOffset = -Infinity,
+): LostRange[] {
+  if (startOffset >= firstOffset) return [];
+  const path = logPath(directory, startOffset);
+  return [{ fromOffset: startOffset, toOffset: firstOffset, path, position: 0, bytes: 0 }];
+}
+
+function rangeOf({ fromOffset, toOffset, path, position, bytes }: LostRange): LostRange {
   return { fromOffset, toOffset, path, position, bytes };
 }
 

@@ -102,11 +102,13 @@ export interface RepairOptions {
   readonly endOffset: number;
   /** As its replica knew it; 0: not known. */
   readonly highWatermark: number;
+  /** A leader epoch in which nobody ever wrote, above all in which somebody did. */
+  readonly epoch: number;
   /**
-   * A leader epoch in which nobody ever wrote: what lies behind the first loss is stamped with it, so that a replica
-   * that still has what is lost here parts from this one there. undefined: there is no other replica.
+   * There are other replicas: what lies behind the first loss is stamped with `epoch`, so that one that still has what is
+   * lost here parts from this one there.
    */
-  readonly epoch: number | undefined;
+  readonly stamped: boolean;
 }
 
 export interface RepairedLog {

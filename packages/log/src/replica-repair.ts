@@ -2,7 +2,7 @@
  * Repairs one replica of a log directory and opens it. Invariant: the mark of the damage goes once the repaired log, and a
  * recovery point that spares it from being searched for holes, are on the device. Called by LogDirectory alone.
  */
-import { forgetDamage } from './damage-mark';
+import { forgetDamage, keepDamageMarked } from './damage-mark';
 import type { Disk } from './disk';
 import type { Log } from './log';
 import { repairLog, type RepairPlan } from './log-repair';
@@ -14,6 +14,7 @@ export interface ReplicaRepair extends RepairPlan {
   /** Of the partition. */
   readonly directory: string;
   readonly topicId: string;
+  /** As the checkpoint file said. */
   readonly logStartOffset: number | undefined;
   open(known: {
     readonly recoveryPoint: number;
@@ -25,6 +26,7 @@ export interface ReplicaRepair extends RepairPlan {
 export async function repairReplica(repair: ReplicaRepair): Promise<RepairedLog> {
   const { disk, directory, topicId, logStartOffset } = repair;
   disk.makeDirectory(directory);
+  await keepDamageMarked(disk, directory);
   const { lost, endOffset } = await repairLog(disk, directory, repair);
   await writeTopicId(disk, directory, topicId);
   await disk.syncDirectory(directory.slice(0, directory.lastIndexOf('/')));

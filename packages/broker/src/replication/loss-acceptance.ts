@@ -113,7 +113,8 @@ export class LossAcceptance {
           config: topicConfigOf(image()?.topicById(topicId), replicas.length),
           endOffset: damaged?.state.logEndOffset ?? 0,
           highWatermark: damaged?.state.highWatermark ?? 0,
-          epoch: replicas.length > 1 ? epoch : undefined,
+          epoch,
+          stamped: replicas.length > 1,
         },
       );
       partitions.set(key, open(repaired.log, state));

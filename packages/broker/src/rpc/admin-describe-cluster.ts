@@ -24,13 +24,14 @@ export function describeCluster(
   const listener = listenerFor(request.listener, context, image);
   const leaders = new Map<number, number>();
   const replicas = new Map<number, number>();
-  const counts = { partitions: 0, offline: 0, underReplicated: 0, underMinIsr: 0 };
+  const counts = { partitions: 0, offline: 0, underReplicated: 0, underMinIsr: 0, outages: 0 };
   for (const topic of image.topics()) {
     for (const state of image.partitions(topic.topicId)) {
       counts.partitions += 1;
       if (state.leader < 0) counts.offline += 1;
       else leaders.set(state.leader, (leaders.get(state.leader) ?? 0) + 1);
       if (state.isr.length < state.replicas.length) counts.underReplicated += 1;
+      counts.outages += state.offlineReplicas.length;
       if (isUnderMinIsr(topic, state)) counts.underMinIsr += 1;
       for (const id of state.replicas) replicas.set(id, (replicas.get(id) ?? 0) + 1);
     }
@@ -44,6 +45,7 @@ export function describeCluster(
     offlinePartitions: counts.offline,
     underReplicatedPartitions: counts.underReplicated,
     underMinIsrPartitions: counts.underMinIsr,
+    offlineReplicas: counts.outages,
     brokers: image.brokers().map(({ brokerId, brokerEpoch, rack, eligible }) => {
       const { host = '', port = 0 } = endpointOn(image, brokerId, listener) ?? {};
       const led = leaders.get(brokerId) ?? 0;

@@ -74,6 +74,7 @@ function topicMetadata(image: MetadataImage, name: string): TopicMetadataInput {
       partitionEpoch: state.partitionEpoch,
       replicas: state.replicas,
       isr: state.isr,
+      offlineReplicas: state.offlineReplicas.map(({ brokerId, reason }) => ({ brokerId, reason })),
     })),
   };
 }

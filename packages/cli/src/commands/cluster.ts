@@ -29,10 +29,11 @@ async function clusterInfo(
       return;
     }
     const { offlinePartitions, underMinIsrPartitions, underReplicatedPartitions } = info;
+    const outages = info.offlineReplicas > 0 ? `, ${info.offlineReplicas} replicas offline` : '';
     process.stdout.write(
       `cluster ${info.clusterId}  controller ${info.controllerId ?? 'none'} (epoch ${info.controllerEpoch})\n` +
         `${info.topics} topics, ${info.partitions} partitions: ${offlinePartitions} offline, ` +
-        `${underMinIsrPartitions} below min ISR, ${underReplicatedPartitions} under-replicated\n`,
+        `${underMinIsrPartitions} below min ISR, ${underReplicatedPartitions} under-replicated${outages}\n`,
     );
     const rows = info.brokers.map((broker) => ({
       broker: broker.brokerId,

@@ -4,11 +4,13 @@ import { registerClusterCommands } from './cluster';
 import { registerConsumeCommand } from './consume';
 import { registerDebugCommands } from './debug';
 import { registerGroupCommands } from './group';
+import { registerPartitionCommands } from './partition';
 import { registerProduceCommand } from './produce';
 import { registerTopicCommands } from './topic';
 
 export function registerDataCommands(program: Command): void {
   registerTopicCommands(program);
+  registerPartitionCommands(program);
   registerProduceCommand(program);
   registerConsumeCommand(program);
   registerGroupCommands(program);

@@ -120,6 +120,7 @@ async function describeTopic(
       leaderEpoch: partition.leaderEpoch,
       replicas: [...partition.replicas],
       isr: [...partition.isr],
+      offline: partition.offlineReplicas.map(({ brokerId }) => brokerId),
       startOffset: partition.startOffset === undefined ? null : partition.startOffset.toString(),
       endOffset: partition.endOffset === undefined ? null : partition.endOffset.toString(),
     }));
@@ -127,7 +128,10 @@ async function describeTopic(
       topic: described.topic,
       topicId: described.topicId,
       configs: described.configs,
-      partitions: rows,
+      partitions: rows.map(({ offline: _, ...row }, index) => ({
+        ...row,
+        offlineReplicas: described.partitions[index]?.offlineReplicas ?? [],
+      })),
     };
     if (outputFormat(options) === 'table') {
       const configs = Object.entries(described.configs).map(([key, value]) => `${key}=${value}`);
@@ -135,12 +139,16 @@ async function describeTopic(
         `topic ${described.topic}  id ${described.topicId}  ${configs.join(' ') || 'default settings'}\n`,
       );
     }
-    print(
-      options,
-      document,
-      ['partition', 'leader', 'leaderEpoch', 'replicas', 'isr', 'startOffset', 'endOffset'],
-      rows,
-    );
+    const someAreOffline = rows.some(({ offline }) => offline.length > 0);
+    const columns = ['partition', 'leader', 'leaderEpoch', 'replicas', 'isr', 'startOffset', 'endOffset']; // prettier-ignore
+    print(options, document, someAreOffline ? [...columns, 'offline'] : columns, rows);
+    for (const { partition, offlineReplicas } of described.partitions) {
+      for (const { brokerId, reason } of offlineReplicas) {
+        process.stderr.write(
+          `partition ${partition} is offline on broker ${brokerId}: ${reason}\n`,
+        );
+      }
+    }
   });
 }
 

@@ -35,6 +35,13 @@ export interface PartitionDescription {
   readonly leaderEpoch: number;
   readonly replicas: readonly number[];
   readonly isr: readonly number[];
+  /** Cannot serve though their brokers live: the disk failed, or bytes are damaged. */
+  readonly offlineReplicas: readonly OfflineReplica[];
+}
+
+export interface OfflineReplica {
+  readonly brokerId: number;
+  readonly reason: string;
 }
 
 export interface DescribeTopicOptions extends CallOptions {
@@ -92,6 +99,34 @@ export interface ClusterDescription {
   readonly offlinePartitions: number;
   readonly underReplicatedPartitions: number;
   readonly underMinIsrPartitions: number;
+  /** Cannot serve though their brokers live. */
+  readonly offlineReplicas: number;
+}
+
+export interface AcceptLossOptions extends CallOptions {
+  /** Whose replica is damaged. */
+  readonly brokerId: number;
+  /** Also while other in-sync replicas may still come back with what is lost here. Default false. */
+  readonly force?: boolean;
+}
+
+export interface AcceptedLoss {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  /** Offsets that no record has any more; rising. */
+  readonly lost: readonly LostOffsets[];
+  readonly startOffset: bigint;
+  readonly endOffset: bigint;
+}
+
+export interface LostOffsets {
+  readonly fromOffset: bigint;
+  /** Exclusive. */
+  readonly toOffset: bigint;
+  /** On that broker, and where in it the damage began. */
+  readonly file: string;
+  readonly position: number;
 }
 
 export interface ClusterMember {

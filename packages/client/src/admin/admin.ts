@@ -6,7 +6,10 @@ import { Deadline, TributaryError, validateTopicName } from '@tributary/common';
 import { methods } from '@tributary/protocol';
 import type { CallOptions } from '../call-options';
 import type { ClientContext, TopicView } from '../seams';
+import { acceptLoss } from './accept-loss';
 import type {
+  AcceptedLoss,
+  AcceptLossOptions,
   ClusterDescription,
   CreatedTopic,
   CreateTopicOptions,
@@ -26,7 +29,7 @@ import type {
 } from './admin-types';
 import { askAnyBroker } from './any-broker';
 import { GroupAdmin } from './group-admin';
-import { describePartitions, listingOf, toListedOffset } from './topic-description';
+import { describePartitions, listingOf, toListedOffset, withOutages } from './topic-description';
 import { requireAnswer } from './leader-calls';
 import { lookUpOffsets } from './partition-offsets';
 import { deleteRecords } from './record-deletion';
@@ -83,7 +86,7 @@ export class Admin {
     options: DescribeTopicOptions = {},
   ): Promise<TopicDescription> {
     const deadline = this.deadline(options);
-    const view = await this.freshTopic(topic, deadline);
+    const view = await withOutages(this.context, await this.freshTopic(topic, deadline), deadline);
     const listing = listingOf(view);
     if (options.offsets === false) return listing;
     const partitions = await describePartitions(this.context, view, deadline);
@@ -127,6 +130,23 @@ export class Admin {
     const deadline = this.deadline(options);
     await this.freshTopic(topic, deadline);
     return deleteRecords(this.context, topic, before, deadline);
+  }
+
+  /**
+   * For a partition that nobody can lead because a replica is damaged: drops what is damaged of it, keeps the rest, and
+   * lets it lead. Resolves when it does. Throws INELIGIBLE_REPLICA where another replica could serve instead.
+   */
+  async acceptLoss(
+    topic: string,
+    partition: number,
+    options: AcceptLossOptions,
+  ): Promise<AcceptedLoss> {
+    const deadline = this.deadline(options);
+    const view = await this.freshTopic(topic, deadline);
+    const { brokerId, force } = options;
+    const timeoutMs = brokerTimeout(deadline);
+    const replica = { topic: view, partition, brokerId, force, timeoutMs };
+    return acceptLoss(this.context, replica, deadline);
   }
 
   listGroups(options: CallOptions = {}): Promise<string[]> {

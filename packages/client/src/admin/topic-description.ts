@@ -1,8 +1,9 @@
 /** Topics as the admin shows them, with the offsets that their leaders tell. Called by the admin. */
-import { Deadline, TributaryError } from '@tributary/common';
-import type { ListOffsetsResult } from '@tributary/protocol';
+import { Deadline, hasCode, TributaryError } from '@tributary/common';
+import { methods, type ListOffsetsResult } from '@tributary/protocol';
 import type { ClientContext, TopicView } from '../seams';
 import type { DescribedPartition, ListedOffset, TopicListing } from './admin-types';
+import { askAnyBroker } from './any-broker';
 import { lookUpOffsets, type OffsetAnswer } from './partition-offsets';
 
 /** A leader that does not answer leaves its offsets out after this, instead of holding up the others. */
@@ -10,14 +11,44 @@ export const DESCRIBE_OFFSETS_MS = 5_000;
 
 export function listingOf(view: TopicView): TopicListing {
   const { topic, topicId, configs } = view;
-  const partitions = view.partitions.map(({ partition, leader, leaderEpoch, replicas, isr }) => ({
-    partition,
-    leader: leader?.brokerId,
-    leaderEpoch,
-    replicas,
-    isr,
+  const partitions = view.partitions.map((found) => ({
+    partition: found.partition,
+    leader: found.leader?.brokerId,
+    leaderEpoch: found.leaderEpoch,
+    replicas: found.replicas,
+    isr: found.isr,
+    offlineReplicas: found.offlineReplicas ?? [],
   }));
   return { topic, topicId, partitions, configs };
+}
+
+/** The coordinator does not know which replicas are offline: then a broker is asked; without an answer none are told. */
+export async function withOutages(
+  context: ClientContext,
+  view: TopicView,
+  deadline: Deadline,
+): Promise<TopicView> {
+  if (view.partitions.every(({ offlineReplicas }) => offlineReplicas)) return view;
+  const request = { topics: [view.topic] };
+  try {
+    const answer = await askAnyBroker(
+      context,
+      methods.broker.metadata,
+      request,
+      deadline,
+      'question',
+    );
+    const told = answer.topics.find(({ topicId }) => topicId === view.topicId)?.partitions ?? [];
+    const byNumber = new Map(told.map((one) => [one.partition, one.offlineReplicas]));
+    const partitions = view.partitions.map((partition) => ({
+      ...partition,
+      offlineReplicas: byNumber.get(partition.partition) ?? [],
+    }));
+    return { ...view, partitions };
+  } catch (error) {
+    if (hasCode(error, 'CANCELLED', 'CLOSED')) throw error;
+    return view;
+  }
 }
 
 export async function describePartitions(

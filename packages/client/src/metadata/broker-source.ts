@@ -163,5 +163,6 @@ function viewOf(
     leaderEpoch: partition.leaderEpoch,
     replicas: partition.replicas,
     isr: partition.isr,
+    offlineReplicas: partition.offlineReplicas,
   };
 }

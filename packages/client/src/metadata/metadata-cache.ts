@@ -209,10 +209,18 @@ function unknownPartition(view: TopicView, partition: number): TributaryError {
 }
 
 function noLeader(topic: string, found: PartitionView): TributaryError {
-  const { partition, isr } = found;
+  const { partition, isr, offlineReplicas = [] } = found;
+  const offline = offlineReplicas.map(({ brokerId, reason }) => `; broker ${brokerId}: ${reason}`);
+  const members = isr.join(', ') || 'none';
   return new TributaryError(
     'LEADER_NOT_AVAILABLE',
-    `partition ${partition} of topic ${topic} has no leader (in-sync replicas: ${isr.join(', ') || 'none'})`,
-    { details: { topic, partition } },
+    `partition ${partition} of topic ${topic} has no leader (in-sync replicas: ${members})${offline.join('')}`,
+    {
+      details: { topic, partition },
+      // A replica that is away can come back; a damaged one waits for a person.
+      ...(offline.length > 0
+        ? { hint: `See trib topic describe ${topic}, and trib partition accept-loss --help.` }
+        : {}),
+    },
   );
 }

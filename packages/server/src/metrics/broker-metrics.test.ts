@@ -19,7 +19,7 @@ const status: BrokerStatus = {
   partitions: [
     { topic: 'a', topicId: 'A', partition: 0, role: 'leader', leaderEpoch: 1, logEndOffset: 12, highWatermark: 10 },
     { topic: 'a', topicId: 'A', partition: 1, role: 'leader', leaderEpoch: 1, logEndOffset: 5, highWatermark: 5 },
-    { topic: 'b', topicId: 'B', partition: 0, role: 'follower', leaderEpoch: 1, logEndOffset: 9, highWatermark: 9 },
+    { topic: 'b', topicId: 'B', partition: 0, role: 'follower', leaderEpoch: 1, logEndOffset: 9, highWatermark: 9, outage: 'refilling' },
   ],
 }; // prettier-ignore
 
@@ -41,6 +41,9 @@ test('what an alert needs is there, under the documented names', async () => {
       'tributary_replicas{role="leader"} 2',
       'tributary_replicas{role="follower"} 1',
       'tributary_replicas{role="offline"} 0',
+      'tributary_replicas_offline{why="failed"} 0',
+      'tributary_replicas_offline{why="damaged"} 0',
+      'tributary_replicas_offline{why="refilling"} 1',
       'tributary_topic_committed_records{topic="a"} 15',
       'tributary_disk_free_bytes 42',
     ]),

@@ -97,6 +97,19 @@ export class BrokerMetrics {
     );
     this.registry.registerMetric(
       new Gauge({
+        name: 'tributary_replicas_offline',
+        help: 'Replicas on this broker that cannot serve: their disk failed, they are damaged, or they are being refilled',
+        labelNames: ['why'],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const why of ['failed', 'damaged', 'refilling']) this.set({ why }, 0);
+          for (const { outage } of partitions()) if (outage) this.inc({ why: outage });
+        },
+      }),
+    );
+    this.registry.registerMetric(
+      new Gauge({
         name: 'tributary_topic_committed_records',
         help: 'High watermarks of the partitions that this broker leads, summed by topic',
         labelNames: ['topic'],

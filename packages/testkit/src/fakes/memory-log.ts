@@ -82,7 +82,10 @@ export class MemoryLog implements PartitionLog {
   }
 
   /** As the repair of a real log: batches without records take the place of what is damaged. */
-  repairInto(other: MemoryLog, { epoch }: Pick<RepairOptions, 'epoch'>): LostRange[] {
+  repairInto(
+    other: MemoryLog,
+    { epoch, stamped }: Pick<RepairOptions, 'epoch' | 'stamped'>,
+  ): LostRange[] {
     const lost: LostRange[] = [];
     for (const batch of this.batches) {
       const { baseOffset: fromOffset, lastOffset, bytes } = batch;
@@ -90,11 +93,11 @@ export class MemoryLog implements PartitionLog {
       const isLost = this.damaged.has(batch);
       if (isLost) lost.push({ ...gap, path: '/memory', position: 0, bytes: bytes.length });
       const copy = isLost ? gapBatches(gap, batch.epoch) : Buffer.from(bytes);
-      if (epoch !== undefined && lost.length > 0) assignOffsetAndEpoch(copy, fromOffset, epoch);
+      if (stamped && lost.length > 0) assignOffsetAndEpoch(copy, fromOffset, epoch);
       other.store(copy);
     }
     other.logStartOffset = this.logStartOffset;
-    if (epoch === undefined || lost.length === 0) other.epochs = [...this.epochs];
+    if (!stamped || lost.length === 0) other.epochs = [...this.epochs];
     return lost;
   }
 
