@@ -52,6 +52,16 @@ export class DirectoryAsides {
     return target;
   }
 
+  /** Removes it where what is to take its place could not become as large. */
+  keepIfRoom(path: string): void {
+    const { disk, directory, logger } = this.options;
+    const files = disk.list(path).map((name) => `${path}/${name}`);
+    const bytes = files.reduce((sum, file) => sum + disk.fileSize(file), 0);
+    if (bytes <= disk.freeBytes(directory)) return;
+    disk.remove(path);
+    logger.warn('no room to keep a damaged log while it is refilled: removed', { path, bytes });
+  }
+
   /** A path that is free for it. */
   private place(aside: ReplicaId & { readonly kind: AsideKind }): string {
     for (let copy = 1; ; copy += 1) {

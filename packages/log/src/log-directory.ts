@@ -201,8 +201,9 @@ export class LogDirectory implements LogStore {
     return this.change(async () => {
       const name = partitionName(topic, partition);
       const broken = this.present.brokenOne(name);
-      const isOurs = broken !== undefined && broken.topicId === undefined;
-      await this.asides.move(topicId, partition, 'damaged', isOurs ? name : undefined);
+      const found = broken && broken.topicId === undefined ? name : undefined;
+      const aside = await this.asides.move(topicId, partition, 'damaged', found);
+      if (aside !== undefined) this.asides.keepIfRoom(aside);
     });
   }
 

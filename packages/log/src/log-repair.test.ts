@@ -278,6 +278,16 @@ describe('the mark of the damage', () => {
   });
 });
 
+it('set aside without room for both: it is removed at once, and the refill has room', async () => {
+  const world = await RepairWorld.filled();
+  world.disk.setFull(world.disk.usedBytes + 1_000);
+  await world.within(world.store.setAsideDamaged(PARTITION));
+  expect(world.store.damaged()).toEqual([]);
+  const log = await world.within(world.store.create('orders', TOPIC_ID, 0, config));
+  for (let i = 0; i < BATCHES; i += 1) log.appendAsLeader(batch(i), { leaderEpoch: 0 });
+  expect(log.logEndOffset).toBe(END);
+});
+
 describe('the stamp', () => {
   it('everything from the first loss on is in an epoch of its own: a replica with more parts there', async () => {
     const world = await RepairWorld.filled();
