@@ -4,7 +4,7 @@
  */
 import type { Clock, Logger, Random, TributaryError } from '@tributary/common';
 import type { Coordinator, SessionTicket } from '@tributary/coordination';
-import type { LogStore } from '@tributary/log';
+import type { LogStore, PreviousStop } from '@tributary/log';
 import type { Address, Transport } from '@tributary/protocol';
 import type { ControlLimits } from './control-limits';
 import type { DataPlaneFactory, PartitionStatus } from './data-plane';
@@ -64,4 +64,6 @@ export interface BrokerStatus {
   /** Empty: ready. */
   readonly notReadyReasons: readonly string[];
   readonly partitions: readonly PartitionStatus[];
+  /** How the process before this one ended. undefined: it has no logs. */
+  readonly previousStop?: PreviousStop;
 }

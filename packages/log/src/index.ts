@@ -13,5 +13,6 @@ export type { LogDirectoryOptions } from './log-directory-options';
 export type { LogOptions } from './log-options';
 export * from './log-store';
 export * from './partition-log';
+export { RecoveryProgress } from './recovery-progress';
 export { decodeSeal, decodeSealHead, encodeSeal, intervalsOf, sealHeadBytes } from './segment-seal';
 export type { FileSum, SealHead, SealInterval, SegmentSeal } from './segment-seal';

@@ -26,6 +26,8 @@ export interface LogDirectoriesOptions extends Omit<LogDirectoryOptions, 'direct
   /** Absolute, different, none within another. At least one. */
   readonly directories: readonly string[];
   readonly random: Random;
+  /** A directory of this broker without logs in it: locked together with them. */
+  readonly alsoLocked?: string;
 }
 
 export interface OpenedDirectories {

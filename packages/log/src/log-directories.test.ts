@@ -2,7 +2,9 @@
 import { defaultTopicConfig, seededRandom, silentLogger, type Logger } from '@tributary/common';
 import { makeBatch, SimulatedClock, SimulatedDisk } from '@tributary/testkit';
 import { LogDirectories } from './log-directories';
+import type { LogDirectoriesOptions } from './log-directories-opening';
 import type { PartitionLog } from './partition-log';
+import { RecoveryProgress } from './recovery-progress';
 
 const config = { ...defaultTopicConfig, segmentBytes: 1024, maxMessageBytes: 10_000 };
 const ORDERS = 'ordersAAAAAAAAAAAAAAAA';
@@ -22,16 +24,18 @@ beforeEach(() => {
 const tell: Logger['error'] = (message, fields) =>
   errors.push(`${message}: ${JSON.stringify(fields)}`);
 
+const options = (directories: readonly string[]): LogDirectoriesOptions => ({
+  disk,
+  directories,
+  brokerId: 1,
+  clock,
+  random,
+  logger: { ...silentLogger, error: tell },
+  configFor: () => config,
+});
+
 const open = (directories = paths): Promise<LogDirectories> =>
-  LogDirectories.open({
-    disk,
-    directories,
-    brokerId: 1,
-    clock,
-    random,
-    logger: { ...silentLogger, error: tell },
-    configFor: () => config,
-  });
+  LogDirectories.open(options(directories));
 
 const create = (store: LogDirectories, partition: number): Promise<PartitionLog> =>
   store.create('orders', ORDERS, partition, config);
@@ -340,6 +344,32 @@ test('how the process before ended: of all directories the worst, and new ones s
   await two.noteBrokerEpoch(8);
   died(true);
   expect((await open()).previousStop).toEqual({ kind: 'machine', brokerEpoch: 8 });
+});
+
+test('how far recovery is, over all directories', async () => {
+  const store = await open();
+  await fill(store);
+  died();
+  const progress = new RecoveryProgress();
+  await LogDirectories.open({ ...options(paths), progress });
+  expect(progress.text).toBe('4 of 4 logs, 0 of 0 MiB');
+  const nothing = new RecoveryProgress();
+  died();
+  disk = new SimulatedDisk();
+  await LogDirectories.open({ ...options(paths), progress: nothing });
+  expect(nothing.text).toBe('');
+});
+
+test('a data directory apart from the logs is locked with them', async () => {
+  const store = await LogDirectories.open({ ...options(paths), alsoLocked: '/separate' });
+  expect(() => disk.lockDirectory('/separate')).toThrow('in use');
+  await store.close(clean);
+  disk.lockDirectory('/separate').unlock();
+  for (const path of paths) fails(path);
+  expect(await codeOf(LogDirectories.open({ ...options(paths), alsoLocked: '/separate' }))).toBe(
+    'STORAGE_ERROR',
+  );
+  disk.lockDirectory('/separate').unlock();
 });
 
 function copy(from: string, to: string): void {

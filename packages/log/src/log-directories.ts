@@ -5,6 +5,7 @@
  * Made by the composition root, also for one directory; used by the broker.
  */
 import { partitionKey, partitionName, TributaryError } from '@tributary/common';
+import type { DirectoryLock } from './disk';
 import type { LogDirectory } from './log-directory';
 import {
   DirectoriesOpening,
@@ -41,6 +42,7 @@ export class LogDirectories implements LogStore {
   private constructor(
     private readonly options: LogDirectoriesOptions,
     private readonly opened: OpenedDirectories,
+    private readonly lock: DirectoryLock | undefined,
   ) {
     this.open = opened.open;
     this.book = opened.book;
@@ -53,7 +55,18 @@ export class LogDirectories implements LogStore {
 
   /** At least one of them can be used; see DirectoriesOpening for what it throws. */
   static async open(options: LogDirectoriesOptions): Promise<LogDirectories> {
-    return new LogDirectories(options, await new DirectoriesOpening(options).run());
+    const { disk, clock, logger, alsoLocked, progress } = options;
+    if (alsoLocked !== undefined) disk.makeDirectory(alsoLocked);
+    const lock = alsoLocked === undefined ? undefined : disk.lockDirectory(alsoLocked);
+    const endReport = progress?.report(clock, logger);
+    try {
+      return new LogDirectories(options, await new DirectoriesOpening(options).run(), lock);
+    } catch (error) {
+      lock?.unlock();
+      throw error;
+    } finally {
+      endReport?.();
+    }
   }
 
   get cutBelowHighWatermark(): readonly string[] {
@@ -170,7 +183,11 @@ export class LogDirectories implements LogStore {
   }
 
   async close(options: CloseOptions): Promise<void> {
-    await settleAll(this.open.map((directory) => directory.close(options)));
+    try {
+      await settleAll(this.open.map((directory) => directory.close(options)));
+    } finally {
+      this.lock?.unlock();
+    }
   }
 
   private get serving(): LogDirectory[] {

@@ -47,6 +47,10 @@ export async function loadPartitions(
   }
   const waiting = names.filter((name) => parsePartitionName(name)).reverse();
   const loaded: LoadedDirectory = { logs: [], broken: new Map() };
+  const sizes = new Map(
+    waiting.map((name) => [name, context.recover ? bytesOf(options, name) : 0]),
+  );
+  if (context.recover) for (const bytes of sizes.values()) options.progress?.expect(bytes);
   const work = async (): Promise<void> => {
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
       try {
@@ -59,6 +63,7 @@ export async function loadPartitions(
         loaded.broken.set(name, { error, topicId: topicIdOf(options, name) });
         logger.error('a log cannot be loaded and is offline', { partition: name, error });
       }
+      if (context.recover) options.progress?.done(sizes.get(name) ?? 0);
     }
   };
   await Promise.all(Array.from({ length: CONCURRENT_RECOVERIES }, work));
@@ -111,6 +116,16 @@ async function loadPartition(
     elapsedMs,
   });
   return log;
+}
+
+/** Of its records; 0 when it cannot be told. */
+function bytesOf({ disk, directory }: LogDirectoryOptions, name: string): number {
+  try {
+    const files = disk.list(`${directory}/${name}`).filter((file) => file.endsWith('.log'));
+    return files.reduce((sum, file) => sum + disk.fileSize(`${directory}/${name}/${file}`), 0);
+  } catch {
+    return 0; // loading it will say why
+  }
 }
 
 function hasData({ disk }: LogDirectoryOptions, directory: string): boolean {

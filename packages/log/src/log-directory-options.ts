@@ -3,6 +3,7 @@ import type { Clock, Logger, Random } from '@tributary/common';
 import type { CompactionLimits } from './compaction/compaction-limits';
 import type { Disk } from './disk';
 import type { LogConfig } from './partition-log';
+import type { RecoveryProgress } from './recovery-progress';
 
 export interface LogDirectoryOptions {
   readonly disk: Disk;
@@ -16,6 +17,8 @@ export interface LogDirectoryOptions {
   readonly logger: Logger;
   /** What logs that lie there obey until they are told their settings by `configure`. */
   readonly configFor: (topic: string) => LogConfig;
+  /** Is told how far recovery is. */
+  readonly progress?: RecoveryProgress;
   /** Between two rounds of retention and compaction. Default `MAINTENANCE_INTERVAL_MS`. */
   readonly maintenanceIntervalMs?: number;
   /** What compaction may use. Default `defaultCompactionLimits`. */

@@ -10,11 +10,11 @@ import { Broker, type BrokerListener, type BrokerStatus } from '@tributary/broke
 import { TributaryError } from '@tributary/common';
 import type { Clock, Logger, Random } from '@tributary/common';
 import type { Coordinator, SessionTicket } from '@tributary/coordination';
-import type { LogStore } from '@tributary/log';
+import { RecoveryProgress, type LogStore } from '@tributary/log';
 import type { Transport } from '@tributary/protocol';
 import { formatZooKeeper } from './config/print-config';
 import type { BrokerConfig } from './config/settings';
-import { Health } from './health/health';
+import { Health, type Check } from './health/health';
 import { HttpServer } from './health/http-server';
 import { BrokerMetrics } from './metrics/broker-metrics';
 import { buildVersion } from './version';
@@ -24,8 +24,8 @@ export interface BrokerNodeParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly transport: Transport;
-  /** Locks the data directory and recovers the logs. */
-  openLogs(): Promise<LogStore>;
+  /** Locks the data and log directories and recovers the logs. */
+  openLogs(progress: RecoveryProgress): Promise<LogStore>;
   /** A session of this broker's own. */
   connectCoordinator(): Coordinator;
   readonly previousTicket?: () => SessionTicket | undefined;
@@ -41,6 +41,7 @@ const MENTION_WAIT_MS = 2000;
 export class BrokerNode {
   readonly health = new Health();
   private phase: string | undefined = 'it has not been started';
+  private readonly recovery = new RecoveryProgress();
   private http: HttpServer | undefined;
   private logs: LogStore | undefined;
   private coordinator: Coordinator | undefined;
@@ -56,6 +57,7 @@ export class BrokerNode {
       const reasons = this.broker?.status().notReadyReasons ?? ['it does not run yet'];
       return reasons.length > 0 ? reasons.join('; ') : undefined;
     });
+    this.health.add('log directories', () => this.directoryTrouble());
   }
 
   /** Really bound; 0 before `start`. */
@@ -103,6 +105,7 @@ export class BrokerNode {
     const metrics = new BrokerMetrics({
       status: () => this.status,
       ...(parts.freeDiskBytes ? { freeDiskBytes: parts.freeDiskBytes } : {}),
+      logDirectories: () => this.logs?.directories() ?? [],
     });
     this.phase = 'it is starting';
     this.http = await HttpServer.listen(config.httpHost, config.httpPort, {
@@ -115,7 +118,8 @@ export class BrokerNode {
       }),
     });
     this.phase = 'its logs are being recovered';
-    this.logs = await parts.openLogs();
+    this.logs = await parts.openLogs(this.recovery);
+    this.reportStop(this.logs);
     this.phase = `it waits for ZooKeeper at ${formatZooKeeper(config.zookeeper)}`;
     const previousTicket = parts.previousTicket?.();
     this.coordinator = parts.connectCoordinator();
@@ -126,6 +130,25 @@ export class BrokerNode {
     await this.broker.start();
     if (this.stopping) throw new TributaryError('CANCELLED', 'it was stopped while it started');
     this.phase = undefined;
+  }
+
+  private reportStop({ previousStop, cutBelowHighWatermark }: LogStore): void {
+    const level = previousStop.kind === 'machine' ? 'warn' : 'info';
+    this.parts.logger[level]('logs are open', {
+      previousStop: previousStop.kind,
+      previousBrokerEpoch: previousStop.brokerEpoch,
+      cutBelowHighWatermark: cutBelowHighWatermark.length,
+    });
+  }
+
+  /** As long as one of them serves, the broker does. */
+  private directoryTrouble(): ReturnType<Check> {
+    if (!this.logs) return this.recovery.text ? `recovering: ${this.recovery.text}` : undefined;
+    const directories = this.logs.directories();
+    const offline = directories.filter(({ failure }) => failure !== undefined);
+    if (offline.length === 0) return undefined;
+    const text = offline.map(({ path, failure }) => `${path} is offline: ${failure}`).join('; ');
+    return offline.length < directories.length ? { warning: text } : text;
   }
 
   private async waitForCoordinator(coordinator: Coordinator): Promise<void> {

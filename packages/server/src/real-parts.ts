@@ -7,6 +7,7 @@ import { ZooKeeperCoordinator } from '@tributary/coordination';
 import { NodeDisk } from '@tributary/log';
 import { GrpcTransport } from '@tributary/protocol';
 import type { BrokerNodeParts } from './broker-node';
+import { logDirectoriesOf } from './config/directories';
 import { formatZooKeeper } from './config/print-config';
 import type { BrokerConfig } from './config/settings';
 import { openLogs } from './open-logs';
@@ -22,14 +23,12 @@ export function diskParts(config: BrokerConfig, logger: Logger): BrokerNodeParts
     random: systemRandom,
     logger,
     transport: new GrpcTransport({ logger }),
-    openLogs: () =>
+    openLogs: (progress) =>
       openLogs({
-        disk,
-        clock,
+        ...{ disk, clock, logger, progress, brokerId },
         random: systemRandom,
-        logger,
-        brokerId,
-        directory: config.dataDir,
+        dataDir: config.dataDir,
+        directories: logDirectoriesOf(config),
       }),
     connectCoordinator: () =>
       ZooKeeperCoordinator.connect({
@@ -40,7 +39,15 @@ export function diskParts(config: BrokerConfig, logger: Logger): BrokerNodeParts
         logger,
       }),
     previousTicket: () => ticketFile.read(),
-    saveSessionTicket: (ticket) => (ticket ? ticketFile.write(ticket) : ticketFile.remove()),
+    saveSessionTicket: (ticket) => {
+      try {
+        if (ticket) ticketFile.write(ticket);
+        else ticketFile.remove();
+      } catch (error) {
+        // A hint only, and the disk of the data directory may be the one that failed.
+        logger.warn('the session ticket cannot be saved', { error });
+      }
+    },
     freeDiskBytes: () => disk.freeBytes(config.dataDir),
   };
 }

@@ -69,7 +69,7 @@ test('/livez, /readyz, /version and /metrics are answered', async () => {
   expect((await get('/livez')).status).toBe(200);
   expect(await (await get('/version')).json()).toMatchObject({ brokerId: 1 });
   expect(await (await get('/readyz')).json()).toMatchObject({
-    checks: [{ name: 'lifecycle' }, { name: 'broker' }],
+    checks: [{ name: 'lifecycle' }, { name: 'broker' }, { name: 'log directories' }],
   });
   const metrics = await (await get('/metrics')).text();
   expect(metrics).toContain('tributary_broker_registered 1\n');

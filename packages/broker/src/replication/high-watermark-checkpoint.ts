@@ -45,7 +45,12 @@ export class HighWatermarkCheckpoint {
     const { logStore, logger, partitions } = this.options;
     const entries = [...partitions()]
       .filter(({ state }) => !(state.role === 'offline' && state.failed))
-      .map(({ topic, partition, state }) => ({ topic, partition, offset: state.highWatermark }));
+      .map(({ topic, topicId, partition, state }) => ({
+        topic,
+        topicId,
+        partition,
+        offset: state.highWatermark,
+      }));
     try {
       await logStore.checkpointHighWatermarks(entries);
       this.failed = false;

@@ -54,7 +54,7 @@ async function stop(host: StopReplicasHost, key: string, request: StopReplica): 
   partition?.dispatch({ kind: 'resign', reason, shownEpoch: leaderEpoch });
   if (!deleteData) return false;
   host.partitions.delete(key);
-  if (host.logStore.get(topicId, number)) await host.logStore.delete(topicId, number);
+  await host.logStore.delete(topicId, number);
   await host.checkpoint();
   // Nothing there any more counts as deleted: the controller may ask twice.
   return true;

@@ -108,3 +108,20 @@ test('--print-config says where each value comes from', () => {
     ]),
   );
 });
+
+test('log directories are listed, made absolute, and none is named twice or within another', () => {
+  expect(config(load([])).logDirs).toBeUndefined();
+  expect(config(load(['--log-dirs', '/disk-1, /disk-2/logs'])).logDirs).toEqual([
+    '/disk-1',
+    '/disk-2/logs',
+  ]);
+  const refused = (text: string): string | undefined => problems(load(['--log-dirs', text]))[0];
+  expect(refused('/a,/b/../a')).toContain('names /a twice');
+  expect(refused('/a,/a/b')).toContain('names /a/b within /a');
+  expect(refused('/a,,/b')).toContain('names an empty directory');
+  const shown = load([], { TRIBUTARY_LOG_DIRS: '/a,/b' });
+  if (!shown.ok) throw new Error('not valid');
+  expect(printConfig(shown.config, shown.sources)).toContain(
+    'log.dirs=/a,/b  # TRIBUTARY_LOG_DIRS',
+  );
+});

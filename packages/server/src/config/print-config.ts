@@ -34,7 +34,9 @@ export function printHelp(): string {
 
 function formatValue(value: BrokerConfig[keyof BrokerConfig]): string {
   if (value === undefined) return '';
-  if (Array.isArray(value)) return value.map(formatEndpoint).join(',');
+  if (Array.isArray(value)) {
+    return value.map((one) => (typeof one === 'string' ? one : formatEndpoint(one))).join(',');
+  }
   if (typeof value === 'object') return formatZooKeeper(value);
   return String(value);
 }

@@ -4,6 +4,7 @@
  * that they cannot drift apart. Called by `load-config.ts` and by what prints the settings.
  */
 import { z } from 'zod';
+import { parseDirectories } from './directories';
 import { parseListeners, parseZooKeeper } from './endpoints';
 
 const whole = (min: number, max: number) =>
@@ -31,7 +32,10 @@ const parsed = <T>(parse: (value: string) => T) =>
 
 export const settingsSchema = z.object({
   brokerId: whole(0, 2 ** 31 - 1).describe('id of this broker, unique in its cluster; required'),
-  dataDir: text.describe('directory of the logs, for this broker alone; required'),
+  dataDir: text.describe('directory for this broker alone; required'),
+  logDirs: parsed(parseDirectories)
+    .optional()
+    .describe('DIR[,DIR...] of the logs, each on a disk of its own; default: data.dir'),
   zookeeper: parsed(parseZooKeeper).describe('host:port[,host:port...][/chroot]; required'),
   listeners: parsed(parseListeners)
     .default(() => parseListeners('outside://127.0.0.1:9292'))

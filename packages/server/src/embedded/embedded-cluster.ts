@@ -11,6 +11,7 @@ import { EmbeddedEnsemble, type Coordinator, type SessionTicket } from '@tributa
 import type { Disk } from '@tributary/log';
 import type { Transport } from '@tributary/protocol';
 import { BrokerNode } from '../broker-node';
+import { logDirectoriesOf } from '../config/directories';
 import { settingsSchema, type BrokerConfig } from '../config/settings';
 import { openLogs } from '../open-logs';
 
@@ -155,8 +156,12 @@ export class EmbeddedCluster {
       random,
       logger,
       transport: this.options.transportOf(slot.id),
-      openLogs: () =>
-        openLogs({ disk, clock, random, logger, brokerId: slot.id, directory: dataDir }),
+      openLogs: (progress) =>
+        openLogs({
+          ...{ disk, clock, random, logger, progress, dataDir },
+          brokerId: slot.id,
+          directories: logDirectoriesOf(config),
+        }),
       connectCoordinator: () => {
         slot.coordinator = this.ensemble.connect(this.sessionOptions);
         return slot.coordinator;

@@ -5,7 +5,7 @@
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** Why not, for a person. */
+  /** Why not, or what a person should look at although it is. */
   readonly reason?: string;
 }
 
@@ -14,8 +14,8 @@ export interface HealthReport {
   readonly checks: readonly HealthCheck[];
 }
 
-/** undefined: fine. */
-export type Check = () => string | undefined;
+/** undefined: fine. A string: why not. A warning: fine, but somebody should look. */
+export type Check = () => string | { readonly warning: string } | undefined;
 
 export class Health {
   private readonly checks = new Map<string, Check>();
@@ -34,7 +34,9 @@ export class Health {
 function run(name: string, check: Check): HealthCheck {
   try {
     const reason = check();
-    return reason === undefined ? { name, ok: true } : { name, ok: false, reason };
+    if (reason === undefined) return { name, ok: true };
+    if (typeof reason === 'string') return { name, ok: false, reason };
+    return { name, ok: true, reason: reason.warning };
   } catch (error) {
     return { name, ok: false, reason: `the check failed: ${(error as Error).message}` };
   }

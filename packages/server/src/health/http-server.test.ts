@@ -65,3 +65,12 @@ test('a port in use is ADDRESS_IN_USE and names the flag', async () => {
     await server.close();
   }
 });
+
+test('a warning leaves it ready, and is shown', () => {
+  const health = new Health();
+  health.add('log directories', () => ({ warning: '/b is offline' }));
+  expect(health.report()).toEqual({
+    ready: true,
+    checks: [{ name: 'log directories', ok: true, reason: '/b is offline' }],
+  });
+});

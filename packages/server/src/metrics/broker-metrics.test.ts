@@ -28,7 +28,15 @@ async function scrape(metrics: BrokerMetrics): Promise<string[]> {
 }
 
 test('what an alert needs is there, under the documented names', async () => {
-  const metrics = new BrokerMetrics({ status: () => status, freeDiskBytes: () => 42 });
+  const logDirectories = () => [
+    { path: '/a', failure: undefined, partitions: 3, freeBytes: 17 },
+    { path: '/b', failure: 'gone', partitions: 0, freeBytes: 0 },
+  ];
+  const metrics = new BrokerMetrics({
+    status: () => status,
+    freeDiskBytes: () => 42,
+    logDirectories,
+  });
   expect(await scrape(metrics)).toEqual(
     expect.arrayContaining([
       'tributary_broker_registered 1',
@@ -46,6 +54,10 @@ test('what an alert needs is there, under the documented names', async () => {
       'tributary_replicas_offline{why="refilling"} 1',
       'tributary_topic_committed_records{topic="a"} 15',
       'tributary_disk_free_bytes 42',
+      'tributary_log_directory_online{directory="/a"} 1',
+      'tributary_log_directory_online{directory="/b"} 0',
+      'tributary_log_directory_free_bytes{directory="/a"} 17',
+      'tributary_log_directory_replicas{directory="/a"} 3',
     ]),
   );
 });
@@ -60,7 +72,8 @@ test('before the broker runs every flag is 0', async () => {
 
 test('docs/operation.md names every metric of ours', async () => {
   const docs = readFileSync(join(__dirname, '../../../../docs/operation.md'), 'utf8');
-  const lines = await scrape(new BrokerMetrics({ status: () => status, freeDiskBytes: () => 1 }));
+  const sources = { status: () => status, freeDiskBytes: () => 1, logDirectories: () => [] };
+  const lines = await scrape(new BrokerMetrics(sources));
   const names = lines.flatMap((line) => /^# HELP (\S+)/.exec(line)?.[1] ?? []);
   const own = names.filter((name) => !/^tributary_(process|nodejs)_/.test(name));
   expect(own.length).toBeGreaterThan(10);

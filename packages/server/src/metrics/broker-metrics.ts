@@ -5,12 +5,14 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { BrokerStatus } from '@tributary/broker';
 import type { Coordinator } from '@tributary/coordination';
+import type { DirectoryStatus } from '@tributary/log';
 import { buildVersion } from '../version';
 
 export interface MetricsSources {
   /** undefined: not started yet. */
   readonly status: () => BrokerStatus | undefined;
   readonly freeDiskBytes?: () => number;
+  readonly logDirectories?: () => readonly DirectoryStatus[];
 }
 
 /** Topics beyond this many are summed up under the label `(others)`. */
@@ -37,6 +39,7 @@ export class BrokerMetrics {
     if (sources.freeDiskBytes) {
       this.read('disk_free_bytes', 'Room on the disk of the data directory', sources.freeDiskBytes);
     }
+    if (sources.logDirectories) this.directoryGauges(sources.logDirectories);
   }
 
   async text(): Promise<{ readonly contentType: string; readonly text: string }> {
@@ -125,6 +128,26 @@ export class BrokerMetrics {
         },
       }),
     );
+  }
+
+  private directoryGauges(directories: () => readonly DirectoryStatus[]): void {
+    const each = (name: string, help: string, value: (one: DirectoryStatus) => number): void => {
+      this.registry.registerMetric(
+        new Gauge({
+          name: `tributary_log_directory_${name}`,
+          help,
+          labelNames: ['directory'],
+          registers: [],
+          collect() {
+            this.reset();
+            for (const one of directories()) this.set({ directory: one.path }, value(one));
+          },
+        }),
+      );
+    };
+    each('online', '1 while it serves, 0 once its disk failed', ({ failure }) => (failure ? 0 : 1));
+    each('free_bytes', 'Room on its disk; 0 while it is offline', ({ freeBytes }) => freeBytes);
+    each('replicas', 'Replicas that lie in it', ({ partitions }) => partitions);
   }
 
   private gauge(name: string, help: string, labelNames: string[] = []): Gauge {
