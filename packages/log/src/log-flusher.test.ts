@@ -10,6 +10,7 @@ import {
   SimulatedClock,
   SimulatedDisk,
 } from '@tributary/testkit';
+import { checkDamage } from './damage-mark';
 import type { Log } from './log';
 import { COMMIT_RETRY_MS } from './log-flusher';
 import type { LogOptions } from './log-options';
@@ -213,6 +214,15 @@ describe('a sync that fails', () => {
     expect(log.durableEndOffset).toBe(1);
     expect(() => append(log, 'c')).toThrow('offline');
     await expect(log.flush()).rejects.toMatchObject({ code: 'STORAGE_ERROR' });
+  });
+
+  it('is remembered: the next start takes the log for damaged, for the system may show bytes that the device has not', async () => {
+    const { log } = await failing();
+    disk.failNext('datasync', { path: '.log' });
+    append(log, 'b');
+    await settle();
+    disk.crash({ loseUnsynced: false, random: seededRandom(1) });
+    expect(() => checkDamage(disk, directory)).toThrow('injected failure');
   });
 
   it('is never tried again: the next one might succeed without the bytes', async () => {

@@ -6,7 +6,7 @@
  *
  * Group commit: one turn at a time, and whoever comes while it is under way shares the next one. A sync that failed
  * is never tried again: the system may have dropped the pages and call the next one a success, so the caller
- * takes the log offline. Called by the log: on demand, after each append with `flush=sync`, after a roll, at close.
+ * takes the log offline, and the next start takes it for damaged. Called by the log: on demand, after each append with `flush=sync`, after a roll, at close.
  */
 import { hasCode, TributaryError, type Clock, type Timer } from '@tributary/common';
 import type { Disk } from './disk';
@@ -27,6 +27,8 @@ export interface LogFlusherOptions {
   readonly onRecoveryPoint: () => void;
   /** See LogOptions. */
   readonly lowerCheckpoint: () => Promise<void>;
+  /** A sync of a segment failed: what lies in its file may not be on the device, whatever a later sync says. */
+  readonly onSyncFailed: (error: TributaryError) => void;
   /** Runs a turn, and notes a failure of it: the log is offline when it rejects, but for a full disk. */
   readonly guard: (turn: () => Promise<void>) => Promise<void>;
 }
@@ -203,7 +205,10 @@ export class LogFlusher {
       await Promise.all(syncs);
     } catch (error) {
       // What was removed under us needs no sync any more.
-      if (this.segments.all.includes(segment)) throw failedSync(error);
+      if (!this.segments.all.includes(segment)) return;
+      const failure = failedSync(error);
+      this.options.onSyncFailed(failure);
+      throw failure;
     }
   }
 

@@ -74,6 +74,9 @@ export class LogState {
         this.observer?.durable();
       },
       lowerCheckpoint: options.lowerCheckpoint ?? (() => Promise.resolve()),
+      onSyncFailed: (error) => {
+        if (!hasCode(error, 'CLOSED')) markDamage(disk, directory, error);
+      },
       guard: (turn) => this.flushGuarded(turn),
     });
   }
