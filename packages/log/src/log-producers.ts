@@ -94,6 +94,14 @@ export class LogProducers {
     }
   }
 
+  /** Compaction changes the batches that these tell of. None, if no later one is there. */
+  forgetSnapshotsBelow(offset: number): void {
+    if (!this.hasSnapshotFrom(offset)) return;
+    for (const found of findSnapshots(this.disk.list(this.directory))) {
+      if (found < offset) this.disk.remove(snapshotPath(this.directory, found));
+    }
+  }
+
   private newestSnapshot(): { offset: number; states: ProducerStates } | undefined {
     for (const offset of findSnapshots(this.disk.list(this.directory)).reverse()) {
       const path = snapshotPath(this.directory, offset);

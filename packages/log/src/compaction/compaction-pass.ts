@@ -109,6 +109,7 @@ export class CompactionPass {
   private async copyGroups(keyMap: KeyMap, mapEnd: number): Promise<CopyCounts> {
     const { log, range, options } = this;
     const needed = new NeededBatches(log, range.end);
+    log.producers.forgetSnapshotsBelow(range.end);
     const total = { recordsDropped: 0, segmentsBefore: 0, segmentsAfter: 0 };
     let position = log.segments.first.baseOffset;
     for (;;) {

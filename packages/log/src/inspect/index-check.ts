@@ -89,12 +89,13 @@ export class TimeIndexCheck extends IndexCheck {
     return this.latest;
   }
 
-  onBatch({ lastOffset, maxTimestamp }: BatchHeader): void {
+  onBatch({ lastOffset, maxTimestamp, recordsCount }: BatchHeader): void {
+    if (recordsCount === 0) return; // emptied by compaction: no record has that timestamp
     if (!this.latest || maxTimestamp > this.latest.timestamp) {
       this.latest = { timestamp: maxTimestamp, offset: lastOffset };
     }
     while (!this.isOver && this.offsetOf(this.next) <= lastOffset) {
-      this.compare(this.next, this.latest);
+      this.compare(this.next, this.latest ?? { timestamp: -1, offset: -1 });
       this.next += 1;
     }
   }
