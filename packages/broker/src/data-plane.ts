@@ -43,6 +43,7 @@ export interface PartitionStatus {
   readonly partition: number;
   readonly role: string;
   readonly leaderEpoch: number;
+  readonly logStartOffset: number;
   readonly logEndOffset: number;
   readonly highWatermark: number;
   /** Why it cannot serve: its disk failed, it is damaged, it is being refilled. undefined: it can. */

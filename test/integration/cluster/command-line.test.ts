@@ -66,6 +66,27 @@ test('consume reads every codec, produce writes the one that is asked for', asyn
   );
 });
 
+test('where a topic begins, ends and lies in time; trimming it', async () => {
+  await topicOf('trimmed', 5);
+  const offsets = async (at: string): Promise<string | null | undefined> => {
+    const { stdout } = await run(`topic offsets trimmed --at ${at} -o json`);
+    return (JSON.parse(stdout) as { offset: string | null }[])[0]?.offset;
+  };
+  expect(await offsets('start')).toBe('0');
+  expect(await offsets('end')).toBe('5');
+  expect(await offsets('2020-01-01T00:00Z')).toBe('0');
+  expect(await offsets('4000000000000')).toBeNull();
+  expect(Number(await offsets('newest'))).toBeLessThan(5);
+  const trimmed = await run('topic trim trimmed --before 3 -p 0 -o json');
+  expect(JSON.parse(trimmed.stdout)).toEqual([{ partition: 0, startOffset: '3' }]);
+  expect((await run('consume trimmed --exit-at-end')).stdout).toBe('line 3\nline 4\n');
+  const beyond = await run('topic trim trimmed --before 9 -p 0');
+  expect([beyond.code, beyond.stderr]).toEqual([1, expect.stringContaining('5 is committed')]);
+  expect(await run('topic trim trimmed --before 3')).toMatchObject({ code: 2 });
+  expect(await run('topic trim trimmed --before end')).toMatchObject({ code: 0 });
+  expect(await offsets('start')).toBe('5');
+});
+
 test('creating a topic that may exist answers with the topic, also as JSON', async () => {
   const create = 'topic create twice --partitions 2 -o json';
   const first = await run(create);

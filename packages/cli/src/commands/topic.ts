@@ -1,4 +1,4 @@
-/** `trib topic create|list|describe|delete`. */
+/** `trib topic create|list|describe|delete`, and what topic-offsets adds. */
 import { TributaryError } from '@tributary/common';
 import type { NewTopic, TopicDescription, TopicListing } from '@tributary/client';
 import type { Command } from 'commander';
@@ -11,6 +11,7 @@ import {
   type ConnectionOptions,
 } from './connection';
 import { runCommand } from './run-command';
+import { registerTopicOffsetCommands } from './topic-offsets';
 
 const TOPIC_COLUMNS = ['topic', 'partitions', 'replicationFactor', 'topicId'];
 
@@ -22,7 +23,9 @@ interface CreateOptions extends ConnectionOptions {
 }
 
 export function registerTopicCommands(program: Command): void {
-  const topic = program.command('topic').description('create, list, describe, delete topics');
+  const topic = program
+    .command('topic')
+    .description('create, list, describe, delete topics, trim them');
 
   withConnection(topic.command('create <topic>').description('create a topic'))
     .option('-p, --partitions <count>', 'count of partitions', '3')
@@ -45,6 +48,8 @@ export function registerTopicCommands(program: Command): void {
   withConnection(topic.command('delete <topic>').description('delete a topic and its data')).action(
     runCommand(deleteTopic),
   );
+
+  registerTopicOffsetCommands(topic);
 }
 
 function collect(value: string, previous: readonly string[] = []): string[] {

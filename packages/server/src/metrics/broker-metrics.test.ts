@@ -17,9 +17,9 @@ const status: BrokerStatus = {
   coordinatorStatus: 'connected',
   notReadyReasons: ['the image is old'],
   partitions: [
-    { topic: 'a', topicId: 'A', partition: 0, role: 'leader', leaderEpoch: 1, logEndOffset: 12, highWatermark: 10 },
-    { topic: 'a', topicId: 'A', partition: 1, role: 'leader', leaderEpoch: 1, logEndOffset: 5, highWatermark: 5 },
-    { topic: 'b', topicId: 'B', partition: 0, role: 'follower', leaderEpoch: 1, logEndOffset: 9, highWatermark: 9, outage: 'refilling' },
+    { topic: 'a', topicId: 'A', partition: 0, role: 'leader', leaderEpoch: 1, logStartOffset: 2, logEndOffset: 12, highWatermark: 10 },
+    { topic: 'a', topicId: 'A', partition: 1, role: 'leader', leaderEpoch: 1, logStartOffset: 0, logEndOffset: 5, highWatermark: 5 },
+    { topic: 'b', topicId: 'B', partition: 0, role: 'follower', leaderEpoch: 1, logStartOffset: 0, logEndOffset: 9, highWatermark: 9, outage: 'refilling' },
   ],
 }; // prettier-ignore
 
