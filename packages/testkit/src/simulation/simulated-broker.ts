@@ -12,7 +12,7 @@ import {
   type Random,
 } from '@tributary/common';
 import type { EmbeddedCoordinator, EmbeddedEnsemble, SessionTicket } from '@tributary/coordination';
-import { LogDirectory, type Disk, type LogStore } from '@tributary/log';
+import { LogDirectories, LogDirectory, type Disk, type LogStore } from '@tributary/log';
 import type { Address } from '@tributary/protocol';
 import { ProcessClock } from './process-clock';
 import type { SimulatedClock } from './simulated-clock';
@@ -25,6 +25,8 @@ export interface BrokerWorld {
   readonly network: SimulatedNetwork;
   readonly ensemble: EmbeddedEnsemble;
   readonly sessionTimeoutMs: number;
+  /** Default: one, `/data`. */
+  readonly logDirectories?: readonly string[];
   loggerOf(brokerId: number): Logger;
 }
 
@@ -132,11 +134,12 @@ export class SimulatedBroker {
 
   private openLogs(disk: Disk, { clock, logger }: Life): Promise<LogStore> {
     const { brokerId } = this;
-    const { random } = this.world;
+    const { random, logDirectories } = this.world;
     const config = parseTopicConfig({}, 1);
     const configFor = (): typeof config => config;
-    const directory = DIRECTORY;
-    return LogDirectory.open({ disk, directory, brokerId, clock, random, logger, configFor });
+    const options = { disk, brokerId, clock, random, logger, configFor };
+    if (!logDirectories) return LogDirectory.open({ ...options, directory: DIRECTORY });
+    return LogDirectories.open({ ...options, directories: logDirectories });
   }
 
   private makeBroker(life: Life, logStore: LogStore, coordinator: EmbeddedCoordinator): Broker {

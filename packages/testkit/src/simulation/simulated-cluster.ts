@@ -29,6 +29,8 @@ export interface SimulatedClusterOptions {
   readonly sessionTimeoutMs?: number;
   /** What the coordinator does to its clients. Default: nothing. */
   readonly coordinatorFaults?: Omit<EmbeddedFaults, 'random'>;
+  /** Of each broker. Default: one, `/data`. */
+  readonly logDirectories?: readonly string[];
   /** How long a datasync takes at most. Default: no time at all. */
   readonly syncMs?: number;
   /** Lines of the trace to remember. Default 0. */
@@ -75,7 +77,8 @@ export class SimulatedCluster {
     });
     const { network, ensemble } = this;
     const loggerOf = (brokerId: number): Logger => this.loggerOf(`broker-${brokerId}`);
-    const world = { clock, random, network, ensemble, sessionTimeoutMs, loggerOf };
+    const { logDirectories } = options;
+    const world = { clock, random, network, ensemble, sessionTimeoutMs, loggerOf, logDirectories };
     for (let brokerId = 1; brokerId <= brokers; brokerId += 1) {
       this.brokers.set(brokerId, new SimulatedBroker(world, brokerId));
     }
