@@ -17,13 +17,19 @@ interface OfflineFacts {
 export function offlineError(facts: OfflineFacts): TributaryError {
   const { name, brokerId, damaged, reason, cause } = facts;
   const state = damaged ? 'damaged' : 'offline';
-  const told = reason.startsWith(`${name} `) ? reason.slice(name.length + 1) : reason;
-  return new TributaryError('STORAGE_ERROR', `${name} is ${state} on broker ${brokerId}: ${told}`, {
+  const message = `${name} is ${state} on broker ${brokerId}: ${reason}`;
+  return new TributaryError('STORAGE_ERROR', message, {
     hint: hintOf(facts),
     cause,
     outcome: cause?.outcome,
     details: cause?.details,
   });
+}
+
+/** Without what the log says before it: who shows it says that better. */
+export function bareReason(name: string, message: string): string {
+  const prefix = `${name} is offline on this broker: `;
+  return message.startsWith(prefix) ? message.slice(prefix.length) : message;
 }
 
 function hintOf({ name, brokerId, damaged }: OfflineFacts): string {

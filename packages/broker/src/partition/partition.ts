@@ -24,7 +24,7 @@ import type { WaiterBudget } from './commit-purgatory';
 import { HotTail } from './hot-tail';
 import { LogStartConfirmations } from './log-start-confirmations';
 import { requireLeading } from './leader-fence';
-import { isDamage, offlineError } from './offline-error';
+import { bareReason, isDamage, offlineError } from './offline-error';
 import { isUnderMinIsr } from './in-sync-replicas';
 import {
   newReplica,
@@ -309,7 +309,8 @@ export class Partition {
 
   // ---- failure ----
 
-  private guard<T>(work: () => T): T {
+  /** For whatever is done to the log. */
+  guard<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
@@ -325,21 +326,17 @@ export class Partition {
     const error = TributaryError.from(thrown, 'STORAGE_ERROR');
     const isFailure = hasCode(error, 'STORAGE_ERROR', 'CORRUPT_LOG', 'INTERNAL');
     if (!isFailure && !this.log.failure) return error;
+    const reason = bareReason(this.name, error.message);
     if (this.current.role !== 'offline' || !this.current.failed) {
       this.damaged = isDamage(error, this.log);
-      const { name, topicId } = this;
-      const { hint, details } = this.offlineError(error.message);
-      this.context.logger.error('partition is offline on this broker', {
-        partition: name,
-        topicId,
-        reason: error.message,
-        hint,
-        details,
-      });
-      this.dispatch({ kind: 'fail', reason: error.message });
+      const { name: partition, topicId } = this;
+      const { hint, details } = this.offlineError(reason, error);
+      const facts = { partition, topicId, reason, hint, details };
+      this.context.logger.error('partition is offline on this broker', facts);
+      this.dispatch({ kind: 'fail', reason });
       this.context.failed(this);
     }
-    return isFailure ? this.offlineError(error.message, error) : error;
+    return isFailure ? this.offlineError(reason, error) : error;
   }
 
   private offlineError(reason: string, cause?: TributaryError): TributaryError {

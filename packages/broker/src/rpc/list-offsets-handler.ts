@@ -62,13 +62,14 @@ function lookUp(
   if (asked.spec === 'EARLIEST') return { offset: partition.log.logStartOffset, timestamp: -1 };
   requireKnownEnd(partition, leader);
   const { highWatermark } = leader;
+  const { log } = partition;
   switch (asked.spec) {
     case 'LATEST':
       return { offset: highWatermark, timestamp: -1 };
     case 'TIMESTAMP':
-      return partition.log.offsetForTimestamp(asked.timestamp, highWatermark);
+      return partition.guard(() => log.offsetForTimestamp(asked.timestamp, highWatermark));
     case 'MAX_TIMESTAMP':
-      return partition.log.maxTimestamp(highWatermark);
+      return partition.guard(() => log.maxTimestamp(highWatermark));
     default:
       throw new TributaryError('INVALID_ARGUMENT', `offset spec ${asked.spec} does not exist`);
   }
