@@ -130,7 +130,9 @@ export class LogDirectory implements LogStore {
   directories(): DirectoryStatus[] {
     const { directory: path, failure } = this;
     const freeBytes = failure ? 0 : this.options.disk.freeBytes(path);
-    return [{ path, failure: failure?.message, partitions: this.present.count, freeBytes }];
+    const partitions = this.present.count;
+    const compaction = this.compactor.totals;
+    return [{ path, failure: failure?.message, partitions, freeBytes, compaction }];
   }
 
   async noteBrokerEpoch(brokerEpoch: number): Promise<void> {

@@ -5,6 +5,7 @@
  * Invariant: a replica that was here once is never answered by an empty one unless it was given up explicitly
  * (`delete`, `setAsideDamaged`): an empty replica that is still counted as in sync loses what the others committed.
  */
+import type { CompactionTotals } from './compaction/compactor';
 import type { LogConfig, PartitionLog } from './partition-log';
 
 export interface LogStore {
@@ -133,6 +134,8 @@ export interface DirectoryStatus {
   readonly failure: string | undefined;
   readonly partitions: number;
   readonly freeBytes: number;
+  /** Since its start; undefined: nothing is compacted there. */
+  readonly compaction?: CompactionTotals;
 }
 
 export interface HighWatermarkEntry {

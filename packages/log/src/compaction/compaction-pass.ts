@@ -28,9 +28,15 @@ export interface PassResult extends CopyCounts {
   readonly from: number;
   readonly to: number;
   readonly keys: number;
-  readonly bytesBefore: number;
-  readonly bytesAfter: number;
 }
+
+const NOTHING: CopyCounts = {
+  recordsDropped: 0,
+  segmentsBefore: 0,
+  segmentsAfter: 0,
+  bytesBefore: 0,
+  bytesAfter: 0,
+};
 
 interface Candidate extends GroupedSegment {
   readonly segment: Segment;
@@ -57,15 +63,13 @@ export class CompactionPass {
   /** Rejects with CANCELLED when the log was cut, with CLOSED, DISK_FULL, or what the disk or the decoder threw. */
   async run(): Promise<PassResult> {
     const { log, range } = this;
-    const bytesBefore = log.bytes;
     await log.flushTo(range.end);
     this.check();
     const { map, mapEnd } = await this.mapKeys();
     const counts = await this.copyGroups(map, mapEnd);
     log.compactedTo = mapEnd;
     log.options.onCheckpointDue?.();
-    const { firstDirtyOffset: from } = range;
-    return { ...counts, from, to: mapEnd, keys: map.size, bytesBefore, bytesAfter: log.bytes };
+    return { ...counts, from: range.firstDirtyOffset, to: mapEnd, keys: map.size };
   }
 
   /** Throws when the world has changed in a way that ends the pass. After every await. */
@@ -110,7 +114,7 @@ export class CompactionPass {
     const { log, range, options } = this;
     const needed = new NeededBatches(log, range.end);
     log.producers.forgetSnapshotsBelow(range.end);
-    const total = { recordsDropped: 0, segmentsBefore: 0, segmentsAfter: 0 };
+    let total = NOTHING;
     let position = log.segments.first.baseOffset;
     for (;;) {
       const group = this.nextGroup(position, mapEnd);
@@ -133,9 +137,7 @@ export class CompactionPass {
         continue;
       }
       position = group.at(-1)?.nextOffset ?? position;
-      total.recordsDropped += counts.recordsDropped;
-      total.segmentsBefore += counts.segmentsBefore;
-      total.segmentsAfter += counts.segmentsAfter;
+      total = sumOf(total, counts);
     }
   }
 
@@ -172,4 +174,14 @@ export class CompactionPass {
       return undefined;
     }
   }
+}
+
+function sumOf(a: CopyCounts, b: CopyCounts): CopyCounts {
+  return {
+    recordsDropped: a.recordsDropped + b.recordsDropped,
+    segmentsBefore: a.segmentsBefore + b.segmentsBefore,
+    segmentsAfter: a.segmentsAfter + b.segmentsAfter,
+    bytesBefore: a.bytesBefore + b.bytesBefore,
+    bytesAfter: a.bytesAfter + b.bytesAfter,
+  };
 }

@@ -32,7 +32,6 @@ export interface CompactionTotals {
   readonly passes: number;
   readonly failures: number;
   readonly recordsDropped: number;
-  /** Of the logs, before less after. */
   readonly bytesFreed: number;
 }
 
@@ -144,7 +143,7 @@ export class Compactor {
         failures,
         passes: passes + 1,
         recordsDropped: recordsDropped + result.recordsDropped,
-        bytesFreed: bytesFreed + result.bytesBefore - result.bytesAfter,
+        bytesFreed: bytesFreed + Math.max(0, result.bytesBefore - result.bytesAfter),
       };
       logger.info('a log was compacted', { partition, ...result });
     }

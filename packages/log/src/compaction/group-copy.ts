@@ -19,6 +19,9 @@ export interface CopyCounts {
   readonly recordsDropped: number;
   readonly segmentsBefore: number;
   readonly segmentsAfter: number;
+  /** Of these segments. */
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
 }
 
 export interface GroupCopyOptions {
@@ -47,6 +50,7 @@ interface Copied {
 export class GroupCopy {
   /** Where the group ends. */
   private readonly end: number;
+  private readonly bytes: number;
 
   constructor(
     private readonly log: LogState,
@@ -54,6 +58,7 @@ export class GroupCopy {
     private readonly options: GroupCopyOptions,
   ) {
     this.end = group.at(-1)?.nextOffset ?? 0;
+    this.bytes = group.reduce((sum, { size }) => sum + size, 0);
   }
 
   /**
@@ -85,7 +90,7 @@ export class GroupCopy {
   /** What fills the disk makes appends fail, so it is not even begun. */
   private checkRoom(): void {
     const { disk, directory, name } = this.log;
-    const wanted = this.group.reduce((sum, { size }) => sum + size, 0);
+    const wanted = this.bytes;
     const free = disk.freeBytes(directory);
     if (free >= wanted) return;
     const message = `${name}: compaction needs ${wanted} bytes, ${free} are free`;
@@ -103,8 +108,15 @@ export class GroupCopy {
     const swap = new SegmentSwap(log, group, segment);
     try {
       const { recordsDropped, isSame, hasStamped } = await this.copyTo(segment, times);
-      const segmentsBefore = group.length;
-      if (isSame) return { recordsDropped: 0, segmentsBefore, segmentsAfter: segmentsBefore };
+      const before = { segmentsBefore: group.length, bytesBefore: this.bytes };
+      if (isSame) {
+        return {
+          ...before,
+          recordsDropped: 0,
+          segmentsAfter: group.length,
+          bytesAfter: this.bytes,
+        };
+      }
       await Promise.all([segment.file.datasync(), segment.syncIndexes()]);
       this.check();
       options.announce(swap);
@@ -112,9 +124,10 @@ export class GroupCopy {
       await log.disk.syncDirectory(log.directory);
       this.check();
       if (!isInTime(hasStamped)) return undefined;
+      const bytesAfter = segment.size;
       swap.finish();
       await log.disk.syncDirectory(log.directory);
-      return { recordsDropped, segmentsBefore, segmentsAfter: 1 };
+      return { ...before, recordsDropped, segmentsAfter: 1, bytesAfter };
     } finally {
       this.abandon(swap);
     }

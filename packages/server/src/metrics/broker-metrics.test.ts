@@ -29,7 +29,13 @@ async function scrape(metrics: BrokerMetrics): Promise<string[]> {
 
 test('what an alert needs is there, under the documented names', async () => {
   const logDirectories = () => [
-    { path: '/a', failure: undefined, partitions: 3, freeBytes: 17 },
+    {
+      path: '/a',
+      failure: undefined,
+      partitions: 3,
+      freeBytes: 17,
+      compaction: { passes: 2, failures: 0, recordsDropped: 9, bytesFreed: 512 },
+    },
     { path: '/b', failure: 'gone', partitions: 0, freeBytes: 0 },
   ];
   const metrics = new BrokerMetrics({
@@ -58,6 +64,9 @@ test('what an alert needs is there, under the documented names', async () => {
       'tributary_log_directory_online{directory="/b"} 0',
       'tributary_log_directory_free_bytes{directory="/a"} 17',
       'tributary_log_directory_replicas{directory="/a"} 3',
+      'tributary_compaction_passes_total{directory="/a"} 2',
+      'tributary_compaction_passes_total{directory="/b"} 0',
+      'tributary_compaction_freed_bytes_total{directory="/a"} 512',
     ]),
   );
 });

@@ -5,7 +5,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { BrokerStatus } from '@tributary/broker';
 import type { Coordinator } from '@tributary/coordination';
-import type { DirectoryStatus } from '@tributary/log';
+import type { CompactionTotals, DirectoryStatus } from '@tributary/log';
 import { buildVersion } from '../version';
 
 export interface MetricsSources {
@@ -148,6 +148,30 @@ export class BrokerMetrics {
     each('online', '1 while it serves, 0 once its disk failed', ({ failure }) => (failure ? 0 : 1));
     each('free_bytes', 'Room on its disk; 0 while it is offline', ({ freeBytes }) => freeBytes);
     each('replicas', 'Replicas that lie in it', ({ partitions }) => partitions);
+    this.compactionCounters(directories);
+  }
+
+  private compactionCounters(directories: () => readonly DirectoryStatus[]): void {
+    const each = (name: string, help: string, field: keyof CompactionTotals): void => {
+      this.registry.registerMetric(
+        new Counter({
+          name: `tributary_compaction_${name}_total`,
+          help,
+          labelNames: ['directory'],
+          registers: [],
+          collect() {
+            this.reset();
+            for (const { path: directory, compaction } of directories()) {
+              this.inc({ directory }, compaction?.[field] ?? 0);
+            }
+          },
+        }),
+      );
+    };
+    each('passes', 'Passes over a log that came to their end', 'passes');
+    each('failures', 'Passes that failed: see the log of the broker', 'failures');
+    each('dropped_records', 'Records that a later one of their key superseded', 'recordsDropped');
+    each('freed_bytes', 'Bytes of segments before less after', 'bytesFreed');
   }
 
   private gauge(name: string, help: string, labelNames: string[] = []): Gauge {
