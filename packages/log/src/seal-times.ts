@@ -1,6 +1,7 @@
 /**
  * When the segments of an open log were sealed: the latest moment at which something can have been written to
- * them. Called for retention and for the expiry of producers.
+ * them. Invariant: never earlier than that moment, so that nothing is deleted too early. Called for retention and
+ * for the expiry of producers.
  */
 import type { Clock } from '@tributary/common';
 import type { Segment } from './segment';
@@ -8,13 +9,13 @@ import type { SegmentList } from './segment-list';
 
 export class SealTimes {
   private readonly times = new WeakMap<Segment, number>();
-  private readonly openedAt: number;
 
+  /** What lies there was sealed when the log was opened, at the latest. */
   constructor(
     private readonly segments: SegmentList,
     private readonly clock: Clock,
   ) {
-    this.openedAt = clock.wallTime();
+    for (const segment of segments.all) this.times.set(segment, clock.wallTime());
   }
 
   /** Nothing is written to it any more from now on. */
@@ -24,17 +25,24 @@ export class SealTimes {
 
   /** Compaction has put it in the place of `original` and those before that. */
   replaced(original: Segment, segment: Segment): void {
-    this.times.set(segment, this.times.get(original) ?? this.openedAt);
+    this.times.set(segment, this.timeOf(original));
   }
 
-  /** undefined: it is the active one. What does not say was sealed when the log was opened, at the latest. */
+  /** undefined: it is the active one. */
   of(segment: Segment): number | undefined {
-    if (segment === this.segments.active) return undefined;
-    return this.times.get(segment) ?? this.openedAt;
+    return segment === this.segments.active ? undefined : this.timeOf(segment);
   }
 
   /** Of the segment in which this offset lies; of the first one for what was deleted. */
   at(offset: number): number | undefined {
     return this.of(this.segments.containing(offset));
+  }
+
+  private timeOf(segment: Segment): number {
+    const known = this.times.get(segment);
+    if (known !== undefined) return known;
+    const now = this.clock.wallTime();
+    this.times.set(segment, now);
+    return now;
   }
 }

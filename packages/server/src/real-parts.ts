@@ -29,6 +29,8 @@ export function diskParts(config: BrokerConfig, logger: Logger): BrokerNodeParts
         random: systemRandom,
         dataDir: config.dataDir,
         directories: logDirectoriesOf(config),
+        maintenanceIntervalMs: config.logMaintenanceIntervalMs,
+        producerIdExpirationMs: config.producerIdExpirationMs,
       }),
     connectCoordinator: () =>
       ZooKeeperCoordinator.connect({

@@ -58,6 +58,12 @@ export const settingsSchema = z.object({
   zombieGraceMs: whole(1000, 3_600_000)
     .default(10_000)
     .describe('acks 0 and 1 are refused after ZooKeeper and controller were silent for this long'),
+  logMaintenanceIntervalMs: whole(100, 3_600_000)
+    .default(30_000)
+    .describe('how often retention and compaction look at the logs'),
+  producerIdExpirationMs: whole(1000, 10 ** 12)
+    .default(24 * 60 * 60 * 1000)
+    .describe('an idempotent producer that is silent for this long is forgotten'),
   logLevel: oneOf('debug', 'info', 'warn', 'error').default('info').describe('least level logged'),
   logFormat: oneOf('auto', 'json', 'text')
     .default('auto')
