@@ -7,7 +7,6 @@ import { isTrusted } from './broker-standing';
 import { endOutages } from './outage-duties';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife, ControllerEvent } from './controller-event';
-import type { BrokerState } from './controller-state';
 
 /** The registry as it is now. A larger epoch under the same id is a failure, then a startup (KIP-380). */
 export function onBrokersChanged(

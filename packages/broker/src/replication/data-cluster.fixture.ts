@@ -271,7 +271,9 @@ export class DataCluster {
 
   /** As the controller decides: those offline leave the ISR, and another member leads; the last member stays. */
   private without(state: PartitionState): PartitionState {
-    const offline = this.outages.get(partitionKey(state.topicId, state.partition)) ?? new Map();
+    const offline =
+      this.outages.get(partitionKey(state.topicId, state.partition)) ??
+      new Map<number, { incident: number; reason: string }>();
     const well = state.isr.filter((id) => !offline.has(id) && !this.ineligible.has(id));
     const isr = well.length > 0 ? well : state.isr;
     const leader = well.includes(state.leader) ? state.leader : (well[0] ?? -1);

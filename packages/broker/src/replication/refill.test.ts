@@ -1,5 +1,5 @@
 /** A byte is wrong on one replica's disk: it is never served, and the replica counts again once it is refilled. */
-import { settle, type MemoryLog } from '@tributary/testkit';
+import { settle } from '@tributary/testkit';
 import type { PartitionState } from '@tributary/protocol';
 import { TOPIC, TOPIC_ID } from './data-cluster.fixture';
 import { dataWorld, type World } from './data-world.fixture';
@@ -265,7 +265,7 @@ describe('what is lost at the start', () => {
   async function lostAtStart(damaged: boolean): Promise<World> {
     const w = await world();
     w.cluster.crash(3);
-    const log = w.log(3) as MemoryLog;
+    const log = w.log(3);
     await w.stores.get(3)!.moveAside(TOPIC_ID, 0);
     const { topic, topicId, partition } = log;
     w.stores.get(3)!.lostReplicas = [

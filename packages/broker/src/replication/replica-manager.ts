@@ -15,7 +15,6 @@ import {
 } from '@tributary/common';
 import type { LogStore, PartitionLog } from '@tributary/log';
 import {
-  clientHello,
   type Acceptor,
   type Handler,
   type LocalReplica,
@@ -35,14 +34,7 @@ import type { PartitionAlterer, ReplicaHost } from '../seams';
 import { defaultDataLimits, type DataLimits } from './data-limits';
 import { FollowerLinks } from './follower-links';
 import { HighWatermarkCheckpoint } from './high-watermark-checkpoint';
-import {
-  absence,
-  brokerViews,
-  endpointOf,
-  leaderHint,
-  topicConfigOf,
-  type PartitionName,
-} from './image-view';
+import { absence, brokerViews, leaderHint, topicConfigOf, type PartitionName } from './image-view';
 import { alterIsr } from './isr-alterer';
 import { LeaderStreams } from './leader-streams';
 import { linkPolicy } from './link-policy';
