@@ -1,10 +1,10 @@
 /** Reads of a log, at once or through the thread pool. Called by Log. */
-import { hasCode, TributaryError } from '@tributary/common';
+import { hasCode } from '@tributary/common';
 import { readNow, readWaiting, type ReadRequest } from './log-reader';
 import type { LogState } from './log-state';
 
-/** How often an asynchronous read starts again because the log was changed under it. */
-const READ_ATTEMPTS = 5;
+/** How often an asynchronous read starts again because the log was changed under it; then it is done at once. */
+const READ_ATTEMPTS = 3;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -23,14 +23,16 @@ export async function readLogAsync(log: LogState, request: ReadRequest): Promise
       try {
         return await readWaiting(log.segments, request, stillValid);
       } catch (error) {
-        // A segment that a truncation closed is no failure: what is left is read again.
-        if (stillValid() || !hasCode(error, 'CLOSED')) throw error;
+        // A segment that was closed by its removal is no failure: what is left is read again.
+        if (!hasCode(error, 'CLOSED')) throw error;
         return undefined;
       }
     });
-    if (batches) return batches;
+    // The log may start behind it by now: then these may be batches from behind a deletion.
+    if (batches && isSomethingThere(log, request)) return batches;
   }
-  throw new TributaryError('STORAGE_ERROR', `${log.name} is truncated again and again`);
+  log.health.check();
+  return readLog(log, request);
 }
 
 /** Throws OFFSET_OUT_OF_RANGE. */

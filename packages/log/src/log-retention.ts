@@ -50,7 +50,6 @@ export function removeObsoleteSegment(log: LogState): boolean {
   const segment = log.segments.removeFirstBelow(log.startOffset);
   if (!segment) return false;
   log.health.guard('delete a segment', () => {
-    log.flusher.truncations += 1;
     log.bytes -= segment.size;
     segment.remove();
     // Not before: with the old checkpoint the records that they tell of are there again.
