@@ -37,7 +37,7 @@ async function trib(...args: string[]): Promise<{ code: unknown; out: string; er
       .mockImplementation((chunk, ...rest) => {
         printed[name] += chunk.toString();
         const done = rest.at(-1);
-        if (typeof done === 'function') (done)();
+        if (typeof done === 'function') done();
         return true;
       });
   const spies = [into('out'), into('err')];
