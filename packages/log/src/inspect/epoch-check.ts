@@ -6,7 +6,7 @@
 import { hasCode } from '@tributary/common';
 import { crc32c } from '@tributary/record';
 import { LeaderEpochCache } from '../leader-epoch-cache';
-import type { ChainedBatch } from './log-chain';
+import type { ChainedBatch } from './chained-batch';
 import { findWrongByte } from './wrong-byte';
 import { MEANING, type InspectionReport } from './report';
 

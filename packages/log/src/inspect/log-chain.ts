@@ -4,18 +4,10 @@
  * Called by the inspection of a partition with each batch that is believed, in order.
  */
 import type { BatchHeader } from '@tributary/record';
+import type { ChainedBatch } from './chained-batch';
 import type { EpochCheck } from './epoch-check';
 import type { SnapshotCheck } from './snapshot-check';
 import { MEANING, type InspectionReport } from './report';
-
-export interface ChainedBatch {
-  readonly path: string;
-  readonly position: number;
-  readonly header: BatchHeader;
-  readonly segmentBase: number;
-  /** In the segment that is written to: its epoch may be newer than the file that lists them. */
-  readonly isUnsealed: boolean;
-}
 
 export class LogChain {
   /** undefined: no batch yet. */

@@ -1,0 +1,11 @@
+/** A batch that may be believed, with where it lies: what the checks along a whole log are told. */
+import type { BatchHeader } from '@tributary/record';
+
+export interface ChainedBatch {
+  readonly path: string;
+  readonly position: number;
+  readonly header: BatchHeader;
+  readonly segmentBase: number;
+  /** In the segment that is written to: its epoch may be newer than the file that lists them. */
+  readonly isUnsealed: boolean;
+}
