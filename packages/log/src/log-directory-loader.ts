@@ -100,6 +100,7 @@ async function loadPartition(
     random,
     logger,
     recover: context.recover,
+    isOnDevice: !context.recover,
     recoveryPoint: context.recoveryPoints.get(name),
     logStartOffset: context.logStartOffsets.get(name),
     compactedTo: context.compactedOffsets.get(name),

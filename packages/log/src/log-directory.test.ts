@@ -377,3 +377,27 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
     (error: unknown) => (error as { code: string }).code,
   );
 }
+
+test('a log that nothing happened to since a clean start writes nothing when it is closed', async () => {
+  const store = await open();
+  for (const partition of [0, 1, 2]) append(await create(store, partition), 'a');
+  await store.close(clean);
+  const again = await open();
+  append(again.get(ORDERS, 1)!, 'b');
+  await again.get(ORDERS, 2)!.assignEpoch(5);
+  const touched: string[] = [];
+  const enter = disk.enter.bind(disk);
+  disk.enter = (operation, path, partial) => {
+    if (operation !== 'open' && operation !== 'read') touched.push(path);
+    enter(operation, path, partial);
+  };
+  await again.close(clean);
+  const partitions = touched.flatMap((path) => /orders-[0-9]/.exec(path)?.[0] ?? []);
+  expect([...new Set(partitions)]).toEqual(['orders-1']);
+  disk.enter = enter;
+  const third = await open();
+  expect([0, 1, 2].map((partition) => third.get(ORDERS, partition)?.logEndOffset)).toEqual([
+    1, 2, 1,
+  ]);
+  expect(third.get(ORDERS, 2)?.latestEpoch).toBe(5);
+});

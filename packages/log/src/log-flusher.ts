@@ -39,6 +39,8 @@ export class LogFlusher {
   private point: number;
   /** Files were created or removed since the last sync of the directory (KAFKA-3968). */
   private directoryDirty = true;
+  /** Something was cut, created or removed since it was opened. */
+  wasChanged = false;
   private running: FlushTurn | undefined;
   private next: FlushTurn | undefined;
   private working = false;
@@ -64,6 +66,7 @@ export class LogFlusher {
   }
 
   directoryChanged(): void {
+    this.wasChanged = true;
     this.directoryDirty = true;
   }
 
@@ -72,6 +75,7 @@ export class LogFlusher {
    * on the device, whatever an older checkpoint says. See `settle`.
    */
   cut(offset: number, startsAnew = false): void {
+    this.wasChanged = true;
     this.cuts += 1;
     this.checkpointTooHigh ||= startsAnew || offset < this.point;
     this.point = Math.min(this.point, offset);

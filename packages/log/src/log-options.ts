@@ -12,6 +12,8 @@ export interface LogOptions {
   readonly logger: Logger;
   /** There was no clean shutdown: check every batch from the recovery point on. */
   readonly recover: boolean;
+  /** The last shutdown was clean: what lies there is on the device, indexes and all. Default false. */
+  readonly isOnDevice?: boolean;
   /** Everything below it is known to be on the device. Default 0. */
   readonly recoveryPoint?: number;
   /**

@@ -23,6 +23,8 @@ export class LogState {
   readonly segments: SegmentList;
   readonly epochs: LeaderEpochCache;
   readonly epochFile: DurableTextFile;
+  private readonly loadedEnd: number;
+  private readonly loadedEpochs: readonly EpochEntry[];
   readonly flusher: LogFlusher;
   readonly producers: LogProducers;
   readonly activeAge: ActiveAge;
@@ -63,6 +65,8 @@ export class LogState {
     this.startOffset = loaded.logStartOffset;
     this.compactedTo = Math.min(options.compactedTo ?? 0, loaded.segments.active.nextOffset);
     this.bytes = loaded.segments.all.reduce((sum, segment) => sum + segment.size, 0);
+    this.loadedEnd = this.endOffset;
+    this.loadedEpochs = loaded.epochs.entries;
     this.epochFile = new DurableTextFile(disk, `${directory}/${EPOCH_FILE}`);
     this.flusher = new LogFlusher(disk, directory, {
       clock: options.clock,
@@ -79,6 +83,15 @@ export class LogState {
       },
       guard: (turn) => this.flushGuarded(turn),
     });
+  }
+
+  /** Closing it has nothing to write: it was closed in order, and nothing happened since that is not on the device. */
+  get isUntouched(): boolean {
+    const { flusher, epochs, loadedEpochs, durableEpochs, endOffset, loadedEnd } = this;
+    const { entries } = epochs;
+    if (!this.options.isOnDevice || flusher.wasChanged) return false;
+    if (endOffset !== loadedEnd || flusher.recoveryPoint < endOffset) return false;
+    return entries === loadedEpochs || entries === durableEpochs;
   }
 
   get name(): string {
@@ -115,7 +128,7 @@ export class LogState {
   }
 
   /** The cache makes another list at each change, so that nothing is formatted for every commit. */
-  private async persistEpochs(): Promise<void> {
+  async persistEpochs(): Promise<void> {
     const { entries } = this.epochs;
     if (entries === this.durableEpochs) return;
     await this.epochFile.write(this.epochs.format());

@@ -131,10 +131,10 @@ export class Log implements PartitionLog {
   }
 
   async assignEpoch(epoch: number): Promise<void> {
-    const { health, epochs, epochFile } = this.state;
+    const { health, epochs } = this.state;
     health.check();
     if (epoch > epochs.latestEpoch) epochs.assign(epoch, this.logEndOffset);
-    await health.guardAsync('write the leader epochs', () => epochFile.write(epochs.format()));
+    await health.guardAsync('write the leader epochs', () => this.state.persistEpochs());
   }
 
   epochEnd(epoch: number): EpochEnd | undefined {
@@ -204,7 +204,7 @@ export class Log implements PartitionLog {
     const { health, segments, producers, flusher } = this.state;
     health.close();
     try {
-      if (health.failure) return;
+      if (health.failure || this.state.isUntouched) return;
       await health.guardAsync('close', async () => {
         segments.active.seal();
         producers.snapshot(this.logEndOffset);
