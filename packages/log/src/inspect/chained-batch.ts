@@ -6,6 +6,4 @@ export interface ChainedBatch {
   readonly position: number;
   readonly header: BatchHeader;
   readonly segmentBase: number;
-  /** In the segment that is written to: its epoch may be newer than the file that lists them. */
-  readonly isUnsealed: boolean;
 }

@@ -1,7 +1,7 @@
 /**
  * Compares leader-epoch-checkpoint with the epochs of the batches. The file may list epochs in which nothing was written,
- * and may lack those of the segment that is written to: it is brought up to date with each flush. Tells the
- * first contradiction. Called by the log chain.
+ * and, while the log is open, may lack the newest ones: it is brought up to date with each flush. Tells the first
+ * contradiction. Called by the log chain.
  */
 import { hasCode } from '@tributary/common';
 import { crc32c } from '@tributary/record';
@@ -15,9 +15,11 @@ export class EpochCheck {
   private isTold = false;
   private before: ChainedBatch | undefined;
 
+  /** @param mayBeBehind the log is not closed: what was not flushed may be of newer epochs. */
   constructor(
     readonly path: string,
     private readonly text: string,
+    private readonly mayBeBehind: boolean,
     private readonly report: InspectionReport,
   ) {
     this.epochs = this.parse();
@@ -32,7 +34,7 @@ export class EpochCheck {
   }
 
   onBatch(batch: ChainedBatch): void {
-    const { header, isUnsealed } = batch;
+    const { header } = batch;
     const { before, epochs } = this;
     this.before = batch;
     if (!epochs || this.isTold) return;
@@ -41,7 +43,7 @@ export class EpochCheck {
     const told = epochs.epochOf(header.baseOffset);
     const isBelowStart = first !== undefined && header.baseOffset < first.startOffset;
     if (told !== header.leaderEpoch && !isBelowStart) {
-      if (isUnsealed && header.leaderEpoch > epochs.latestEpoch) return;
+      if (this.mayBeBehind && header.leaderEpoch > epochs.latestEpoch) return;
       const { baseOffset, leaderEpoch } = header;
       this.damage(
         `it says that offset ${baseOffset} is of epoch ${told}, the batch says ${leaderEpoch}`,

@@ -7,6 +7,7 @@ import { EpochCheck } from './epoch-check';
 import { LogChain } from './log-chain';
 import { readIfThere } from './read-whole';
 import { MEANING, type InspectionReport } from './report';
+import { segmentPaths } from './segment-files';
 import { SnapshotCheck } from './snapshot-check';
 import { readWithCompanion } from './text-file-check';
 import { verifySegment, type InspectionContext } from './verify-segment';
@@ -54,8 +55,10 @@ export async function verifyOneSegment(
 
 function readEpochs({ disk, report }: InspectionContext, directory: string) {
   const path = `${directory}/${EPOCH_FILE}`;
+  const last = findSegments(disk.list(directory)).baseOffsets.at(-1) ?? 0;
+  const isOpen = !disk.exists(segmentPaths(directory, last).seal);
   const text = readIfThere(disk, path)?.toString();
-  if (text !== undefined) return new EpochCheck(path, text, report);
+  if (text !== undefined) return new EpochCheck(path, text, isOpen, report);
   report.note(`${path} does not exist: the batches alone tell the epochs`);
   return undefined;
 }

@@ -137,7 +137,7 @@ class SegmentVerifier {
   }
 
   private believe(batches: readonly (BelievedBatch | WalkedBatch)[]): void {
-    const { paths, isWrittenTo, chain } = this.parts;
+    const { paths, chain } = this.parts;
     for (const batch of batches) {
       const { position, header } = batch;
       // What stands under a CRC that does not match says nothing.
@@ -148,7 +148,7 @@ class SegmentVerifier {
       this.offsetIndex?.onBatch(position, header);
       this.timeIndex.onBatch(header);
       const { segmentBase } = this;
-      chain.onBatch({ path: paths.log, position, header, segmentBase, isUnsealed: isWrittenTo });
+      chain.onBatch({ path: paths.log, position, header, segmentBase });
       this.nextOffset = header.lastOffset + 1;
     }
   }
