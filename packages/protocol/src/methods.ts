@@ -49,8 +49,8 @@ export const methods = {
   admin: {
     createTopic: unary<M.CreateTopicRequestInput, M.CreateTopicRequest, M.CreateTopicResponseInput, M.CreateTopicResponse>('Admin/CreateTopic', 'CreateTopicRequest', 'CreateTopicResponse'),
     deleteTopic: unary<M.DeleteTopicRequestInput, M.DeleteTopicRequest, M.DeleteTopicResponseInput, M.DeleteTopicResponse>('Admin/DeleteTopic', 'DeleteTopicRequest', 'DeleteTopicResponse'),
-    deleteRecords: unary<M.DeleteRecordsRequestInput, M.DeleteRecordsRequest, M.DeleteRecordsResponseInput, M.DeleteRecordsResponse>('Admin/DeleteRecords', 'DeleteRecordsRequest', 'DeleteRecordsResponse'),
     describeCluster: unary<M.DescribeClusterRequestInput, M.DescribeClusterRequest, M.DescribeClusterResponseInput, M.DescribeClusterResponse>('Admin/DescribeCluster', 'DescribeClusterRequest', 'DescribeClusterResponse'),
+    deleteRecords: unary<M.DeleteRecordsRequestInput, M.DeleteRecordsRequest, M.DeleteRecordsResponseInput, M.DeleteRecordsResponse>('Admin/DeleteRecords', 'DeleteRecordsRequest', 'DeleteRecordsResponse'),
     acceptLoss: unary<M.AcceptLossRequestInput, M.AcceptLossRequest, M.AcceptLossResponseInput, M.AcceptLossResponse>('Admin/AcceptLoss', 'AcceptLossRequest', 'AcceptLossResponse'),
   },
 } as const;
