@@ -119,20 +119,6 @@ export class Admin {
   }
 
   /**
-   * Makes these offsets the first ones that can be read; resolves when the in-sync replicas have done it, with where each
-   * partition starts then. Throws OFFSET_OUT_OF_RANGE for an offset that is not committed yet. Gone for good.
-   */
-  async deleteRecords(
-    topic: string,
-    before: DeletionOffsets,
-    options: CallOptions = {},
-  ): Promise<DeletedRecords[]> {
-    const deadline = this.deadline(options);
-    await this.freshTopic(topic, deadline);
-    return deleteRecords(this.context, topic, before, deadline);
-  }
-
-  /**
    * For a partition that nobody can lead because a replica is damaged: drops what is damaged of it, keeps the rest, and
    * lets it lead. Resolves when it does. Throws INELIGIBLE_REPLICA where another replica could serve instead.
    */
@@ -147,6 +133,20 @@ export class Admin {
     const timeoutMs = brokerTimeout(deadline);
     const replica = { topic: view, partition, brokerId, force, timeoutMs };
     return acceptLoss(this.context, replica, deadline);
+  }
+
+  /**
+   * Makes these offsets the first ones that can be read; resolves when the in-sync replicas have done it, with where each
+   * partition starts then. Throws OFFSET_OUT_OF_RANGE for an offset that is not committed yet. Gone for good.
+   */
+  async deleteRecords(
+    topic: string,
+    before: DeletionOffsets,
+    options: CallOptions = {},
+  ): Promise<DeletedRecords[]> {
+    const deadline = this.deadline(options);
+    await this.freshTopic(topic, deadline);
+    return deleteRecords(this.context, topic, before, deadline);
   }
 
   listGroups(options: CallOptions = {}): Promise<string[]> {
