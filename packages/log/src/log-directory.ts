@@ -5,6 +5,7 @@
  * Made by the composition root before the broker registers.
  */
 import { hasCode, partitionName, TributaryError } from '@tributary/common';
+import { ChangeQueue } from './change-queue';
 import { writeMarker } from './clean-shutdown-marker';
 import { Compactor } from './compaction/compactor';
 import { DirectoryAsides } from './directory-asides';
@@ -47,8 +48,7 @@ export class LogDirectory implements LogStore {
   private readonly health: DirectoryHealth;
   private readonly present = new DirectoryLogs();
   private readonly opener: LogOpener;
-  /** What changes directories happens one after another. */
-  private lastChange: Promise<unknown> = Promise.resolve();
+  private readonly changes = new ChangeQueue();
   private readonly logCheckpoints: LogCheckpoints;
   private closed = false;
   private closing: Promise<void> | undefined;
@@ -168,16 +168,18 @@ export class LogDirectory implements LogStore {
     partition: number,
     config: LogConfig,
   ): Promise<PartitionLog> {
-    return this.change(async () => {
-      const existing = this.present.get(topicId, partition);
-      existing?.configure(config);
-      if (existing) return existing;
-      const broken = this.present.brokenOne(partitionName(topic, partition));
-      const id = { topic, topicId, partition };
-      const log = await this.health.guard(() => this.opener.create(id, config, broken));
-      this.present.add(log);
-      return log;
-    });
+    return this.changes.beside(partitionName(topic, partition), () =>
+      this.whileOpen(async () => {
+        const existing = this.present.get(topicId, partition);
+        existing?.configure(config);
+        if (existing) return existing;
+        const broken = this.present.brokenOne(partitionName(topic, partition));
+        const id = { topic, topicId, partition };
+        const log = await this.health.guard(() => this.opener.create(id, config, broken));
+        this.present.add(log);
+        return log;
+      }),
+    );
   }
 
   delete(topicId: string, partition: number): Promise<void> {
@@ -315,12 +317,12 @@ export class LogDirectory implements LogStore {
   }
 
   private change<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.lastChange.then(() => {
-      if (this.closed) throw new TributaryError('CLOSED', `${this.directory} is closed`);
-      return work();
-    });
-    this.lastChange = turn.catch(() => undefined); // its caller hears of it
-    return turn;
+    return this.changes.exclusive(() => this.whileOpen(work));
+  }
+
+  private whileOpen<T>(work: () => Promise<T>): Promise<T> {
+    if (this.closed) throw new TributaryError('CLOSED', `${this.directory} is closed`);
+    return work();
   }
 
   private async closeAll(options: CloseOptions): Promise<void> {
