@@ -18,7 +18,16 @@ type Command =
   | { readonly do: 'read'; readonly steps: number }
   | {
       readonly do:
-        'seal' | 'commit' | 'compact' | 'newEpoch' | 'flush' | 'reopen' | 'kill' | 'startReading';
+        | 'seal'
+        | 'commit'
+        | 'compact'
+        | 'cycle'
+        | 'delete'
+        | 'newEpoch'
+        | 'flush'
+        | 'reopen'
+        | 'kill'
+        | 'startReading';
     };
 
 const command: fc.Arbitrary<Command> = fc.oneof(
@@ -48,7 +57,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       steps: fc.integer({ min: 1, max: 6 }),
     }),
   },
-  { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('compact', 'commit', 'seal') }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constantFrom('compact', 'commit', 'seal', 'cycle') }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('startReading' as const) }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -106,6 +119,14 @@ class Run {
         return;
       case 'commit':
         return this.commit();
+      case 'delete':
+        return this.write([{ key: this.randomKey(), value: '' }], -1);
+      case 'cycle':
+        // What was written is passed at once.
+        for (let i = 0; i < 4; i += 1) this.write([{ key: 'filler', value: 'x'.repeat(300) }], -1);
+        this.highWatermark = log.logEndOffset;
+        log.noteHighWatermark(this.highWatermark);
+        return this.compact();
       case 'pass':
         return clock.advance(command.ms);
       case 'newEpoch':
@@ -153,16 +174,22 @@ class Run {
   }
 
   private append(records: number, producer: number, size = 20): void {
-    const { keyed } = this;
     const made = Array.from({ length: records }, () => {
-      const key = `k${Math.floor(this.random.next() * KEYS)}`;
       this.serial += 1;
       const value = this.random.next() < 0.3 ? '' : `${this.serial}`.padEnd(size, '.');
-      return { key, value };
+      return { key: this.randomKey(), value };
     });
+    this.write(made, producer);
+  }
+
+  private randomKey(): string {
+    return `k${Math.floor(this.random.next() * KEYS)}`;
+  }
+
+  private write(made: readonly Omit<Written, 'offset'>[], producer: number): void {
     const baseSequence = this.sequences[producer] ?? -1;
-    if (producer >= 0) this.sequences[producer] = baseSequence + records;
-    const base = keyed.appendBatch({
+    if (producer >= 0) this.sequences[producer] = baseSequence + made.length;
+    const base = this.keyed.appendBatch({
       records: made.map(({ key, value }) => `${key}=${value}`),
       producer: producer >= 0 ? [producer, 0, baseSequence] : undefined,
       codec: this.random.next() < 0.3 ? 'gzip' : 'none',
@@ -302,6 +329,39 @@ test('log and model agree after every command', async () => {
       },
     ),
     { numRuns: Number(process.env['COMPACTION_RUNS'] ?? 25) },
+  );
+  expect(finishedReaders).toBeGreaterThan(0);
+}, 600_000);
+
+/** Much is deleted and passed while somebody reads, slowly at first. */
+const whileReading: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('delete', 'cycle') }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('pass' as const),
+      ms: fc.constantFrom(10, 1_500, 4_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('read' as const), steps: fc.constant(1) }) },
+);
+
+test('a reader from the beginning that ends in time sees every key at its last', async () => {
+  let finishedReaders = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(whileReading, { minLength: 8, maxLength: 20 }),
+      fc.nat(),
+      async (commands, seed) => {
+        const run = await Run.start(seed);
+        for (let i = 0; i < 12; i += 1) await run.apply({ do: 'append', records: 3, producer: -1 });
+        const before: Command[] = [{ do: 'cycle' }, { do: 'startReading' }];
+        const after: Command[] = [{ do: 'read', steps: 1_000 }];
+        for (const one of [...before, ...commands, ...after]) await run.apply(one);
+        finishedReaders += run.finishedReaders;
+      },
+    ),
+    { numRuns: Number(process.env['COMPACTION_RUNS'] ?? 60) },
   );
   expect(finishedReaders).toBeGreaterThan(0);
 }, 600_000);
