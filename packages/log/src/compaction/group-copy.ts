@@ -13,7 +13,8 @@ import type { CompactionLimits } from './compaction-limits';
 import type { CompactionThrottle } from './compaction-throttle';
 import type { KeyMap } from './key-map';
 import type { NeededBatches } from './needed-batches';
-import { CLEANED, SegmentSwap } from './segment-swap';
+import { CLEANED } from './segment-file-names';
+import { SegmentSwap } from './segment-swap';
 
 export interface CopyCounts {
   readonly recordsDropped: number;

@@ -3,6 +3,9 @@ import { segmentName } from '../segment';
 
 const KINDS = ['index', 'timeindex', 'seal', 'log'];
 
+export const CLEANED = '.cleaned';
+export const SWAP = '.swap';
+
 export function segmentFileNames(baseOffset: number): string[] {
   return KINDS.map((kind) => `${segmentName(baseOffset)}.${kind}`);
 }

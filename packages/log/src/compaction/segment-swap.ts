@@ -13,10 +13,7 @@
 import { assert, TributaryError } from '@tributary/common';
 import type { LogState } from '../log-state';
 import { Segment } from '../segment';
-import { segmentFileNames } from './segment-file-names';
-
-export const CLEANED = '.cleaned';
-export const SWAP = '.swap';
+import { CLEANED, segmentFileNames, SWAP } from './segment-file-names';
 
 export class SegmentSwap {
   private stage: 'written' | 'committed' | 'over' = 'written';

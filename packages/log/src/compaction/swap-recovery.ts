@@ -6,8 +6,7 @@
  */
 import { batchesEnd } from './batches-end';
 import type { Disk } from '../disk';
-import { segmentFileNames } from './segment-file-names';
-import { CLEANED, SWAP } from './segment-swap';
+import { CLEANED, segmentFileNames, SWAP } from './segment-file-names';
 
 const ASIDE = /^([0-9]{20})\.(log|index|timeindex|seal|txnindex)\.(cleaned|swap)$/;
 const SEGMENT_LOG = /^([0-9]{20})\.log$/;

@@ -3,7 +3,6 @@
  * "SETTING=VALUE ...".
  */
 import { resolve } from 'node:path';
-import type { BrokerConfig } from './settings';
 
 /** At most this many: each costs a lock, its own files and its own checkpoints. */
 const MAX_DIRECTORIES = 64;
@@ -25,6 +24,9 @@ export function parseDirectories(text: string): string[] {
 }
 
 /** Where the logs of a broker lie. */
-export function logDirectoriesOf(config: Pick<BrokerConfig, 'dataDir' | 'logDirs'>): string[] {
+export function logDirectoriesOf(config: {
+  readonly dataDir: string;
+  readonly logDirs?: readonly string[] | undefined;
+}): readonly string[] {
   return config.logDirs ?? [resolve(config.dataDir)];
 }
