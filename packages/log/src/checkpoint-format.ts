@@ -30,6 +30,15 @@ export function parseCheckpoint(text: string, path: string, words: number): stri
   });
 }
 
+/** The inverse of `parseOffsets`. */
+export function formatOffsets(offsets: ReadonlyMap<string, number>): string {
+  const lines = [...offsets].map(([name, offset]) => {
+    const dash = name.lastIndexOf('-');
+    return [name.slice(0, dash), name.slice(dash + 1), offset];
+  });
+  return formatCheckpoint(lines);
+}
+
 /** "topic partition offset" lines as a map by partition name. */
 export function parseOffsets(text: string, path: string): Map<string, number> {
   const offsets = new Map<string, number>();

@@ -3,10 +3,11 @@
  * compaction has passed; one line per partition. Invariant: a damaged file (a changed byte is noticed) costs time, never data, and is told.
  * Called by the log directory.
  */
-import { hasCode, type Logger } from '@tributary/common';
+import { hasCode, partitionName, type Logger } from '@tributary/common';
 import { ChecksummedTextFile } from './checksummed-text-file';
-import { formatCheckpoint, parseOffsets } from './checkpoint-format';
+import { formatOffsets, parseOffsets } from './checkpoint-format';
 import type { Disk } from './disk';
+import type { LogDirectoryOptions } from './log-directory-options';
 
 export interface CheckpointEntry {
   readonly topic: string;
@@ -16,13 +17,19 @@ export interface CheckpointEntry {
 
 export class OffsetCheckpoint {
   private readonly file: ChecksummedTextFile;
+  /** What the file says, by partition name. */
+  private lines: ReadonlyMap<string, number> = new Map();
 
-  /** @param withoutIt what happens when it cannot be used, for people. */
+  /**
+   * @param withoutIt what happens when it cannot be used, for people.
+   * @param mute partition names whose line stays when a write says nothing of them.
+   */
   constructor(
     disk: Disk,
     path: string,
     private readonly logger: Logger,
     private readonly withoutIt: string,
+    private readonly mute: () => ReadonlySet<string>,
   ) {
     this.file = new ChecksummedTextFile(disk, path);
   }
@@ -32,7 +39,9 @@ export class OffsetCheckpoint {
     try {
       const text = this.file.read();
       if (text === undefined) return new Map();
-      return parseOffsets(text, this.file.path);
+      const offsets = parseOffsets(text, this.file.path);
+      this.lines = offsets;
+      return offsets;
     } catch (error) {
       if (!hasCode(error, 'CORRUPT_LOG')) throw error;
       this.logger.error('a checkpoint file is damaged and not used', {
@@ -43,9 +52,14 @@ export class OffsetCheckpoint {
     }
   }
 
-  write(entries: readonly CheckpointEntry[]): Promise<void> {
-    const lines = entries.map(({ topic, partition, offset }) => [topic, partition, offset]);
-    return this.file.write(formatCheckpoint(lines));
+  async write(entries: readonly CheckpointEntry[]): Promise<void> {
+    const mute = this.mute();
+    const lines = new Map([...this.lines].filter(([name]) => mute.has(name)));
+    for (const { topic, partition, offset } of entries) {
+      lines.set(partitionName(topic, partition), offset);
+    }
+    this.lines = lines;
+    await this.file.write(formatOffsets(lines));
   }
 }
 
@@ -55,9 +69,13 @@ export class DirectoryCheckpoints {
   readonly highWatermarks: OffsetCheckpoint;
   readonly compactedOffsets: OffsetCheckpoint;
 
-  constructor(disk: Disk, directory: string, logger: Logger) {
+  /** @param mute names of logs of which nobody can say anything new: they are there, and cannot be used. */
+  constructor(
+    { disk, directory, logger }: Pick<LogDirectoryOptions, 'disk' | 'directory' | 'logger'>,
+    readonly mute: () => ReadonlySet<string>,
+  ) {
     const open = (name: string, withoutIt: string): OffsetCheckpoint =>
-      new OffsetCheckpoint(disk, `${directory}/${name}`, logger, withoutIt);
+      new OffsetCheckpoint(disk, `${directory}/${name}`, logger, withoutIt, mute);
     this.recoveryPoints = open(
       'recovery-point-offset-checkpoint',
       'after an unclean end every log is checked from its beginning',

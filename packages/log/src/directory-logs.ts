@@ -67,6 +67,13 @@ export class DirectoryLogs {
     return this.broken.size > 0;
   }
 
+  /** Names of the logs that cannot be used: nobody knows anything new of them. */
+  mute(): ReadonlySet<string> {
+    const failed = this.all().filter(({ failure }) => failure);
+    const names = failed.map(({ topic, partition }) => partitionName(topic, partition));
+    return new Set([...this.broken.keys(), ...names]);
+  }
+
   brokenOne(name: string): BrokenLog | undefined {
     return this.broken.get(name);
   }

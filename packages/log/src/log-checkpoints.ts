@@ -87,7 +87,7 @@ export class LogCheckpoints {
     await this.files.recoveryPoints.write(entries((log) => log.recoveryPoint));
     await this.files.logStartOffsets.write(entries((log) => log.logStartOffset));
     await this.writeCompacted(entries((log) => log.compaction.compactedTo));
-    this.named = new Set(names);
+    this.named = new Set([...names, ...this.files.mute()]);
   }
 
   /** No file where nothing was ever compacted. */

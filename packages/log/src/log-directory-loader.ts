@@ -48,7 +48,10 @@ export async function loadPartitions(
   const waiting = names.filter((name) => parsePartitionName(name)).reverse();
   const loaded: LoadedDirectory = { logs: [], broken: new Map() };
   const sizes = new Map(
-    waiting.map((name) => [name, context.recover ? bytesOf(options, name) : 0]),
+    waiting.map((name) => [
+      name,
+      context.recover ? bytesFrom(options, name, context.recoveryPoints.get(name) ?? 0) : 0,
+    ]),
   );
   if (context.recover) for (const bytes of sizes.values()) options.progress?.expect(bytes);
   const work = async (): Promise<void> => {
@@ -119,10 +122,16 @@ async function loadPartition(
   return log;
 }
 
-/** Of its records; 0 when it cannot be told. */
-function bytesOf({ disk, directory }: LogDirectoryOptions, name: string): number {
+/** Of the segments that reach beyond `recoveryPoint`; 0 when it cannot be told. */
+function bytesFrom(
+  { disk, directory }: LogDirectoryOptions,
+  name: string,
+  recoveryPoint: number,
+): number {
   try {
-    const files = disk.list(`${directory}/${name}`).filter((file) => file.endsWith('.log'));
+    const segments = disk.list(`${directory}/${name}`).filter((file) => file.endsWith('.log'));
+    const next = segments.findIndex((file) => Number(file.slice(0, -4)) > recoveryPoint);
+    const files = next < 0 ? segments.slice(-1) : segments.slice(Math.max(0, next - 1));
     return files.reduce((sum, file) => sum + disk.fileSize(`${directory}/${name}/${file}`), 0);
   } catch {
     return 0; // loading it will say why

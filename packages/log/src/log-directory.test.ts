@@ -401,3 +401,45 @@ test('a log that nothing happened to since a clean start writes nothing when it 
   ]);
   expect(third.get(ORDERS, 2)?.latestEpoch).toBe(5);
 });
+
+test('what the checkpoints say of a log that cannot be used stays there as long as it is so', async () => {
+  const store = await open();
+  const logs = [await create(store, 0), await create(store, 1)];
+  for (const log of logs) for (const value of ['a', 'b', 'c']) append(log, value);
+  const offsets = (
+    ...partitions: number[]
+  ): { topic: string; partition: number; offset: number }[] =>
+    partitions.map((partition) => ({ topic: 'orders', partition, offset: 3 }));
+  await store.checkpointHighWatermarks(offsets(0, 1));
+  logs[0]!.noteHighWatermark(3);
+  logs[0]!.deleteRecordsBefore(2);
+  await store.close(clean);
+  disk.failNext('open', { path: 'orders-0/00000000000000000000.log' });
+  const broken = await open();
+  await broken.checkpointHighWatermarks(offsets(1));
+  append(broken.get(ORDERS, 1)!, 'd');
+  await broken.close(clean);
+  expect(fileText('replication-offset-checkpoint')).toContain('orders 0 3\n');
+  expect(fileText('log-start-offset-checkpoint')).toContain('orders 0 2\n');
+  const again = await open();
+  expect(again.checkpointedHighWatermark(ORDERS, 0)).toBe(3);
+  expect(again.get(ORDERS, 0)?.logStartOffset).toBe(2);
+  await again.delete(ORDERS, 0);
+  await again.checkpointHighWatermarks(offsets(1));
+  expect(fileText('replication-offset-checkpoint')).toBe('0\n1\norders 1 3\n');
+});
+
+test('a new log does not inherit what stayed in the checkpoints of a damaged one', async () => {
+  const store = await open();
+  const log = await create(store);
+  for (const value of ['a', 'b', 'c']) append(log, value);
+  await store.close(clean);
+  disk.failNext('open', { path: 'orders-0/00000000000000000000.log' });
+  const broken = await open();
+  await create(broken, 1);
+  await clock.advance(CHECKPOINT_INTERVAL_MS);
+  expect(fileText('recovery-point-offset-checkpoint')).toContain('orders 0 3\n');
+  await broken.setAsideDamaged({ topic: 'orders', topicId: ORDERS, partition: 0 });
+  await create(broken);
+  expect(fileText('recovery-point-offset-checkpoint')).not.toContain('orders 0 3\n');
+});

@@ -60,7 +60,7 @@ export class LogDirectory implements LogStore {
     this.directory = options.directory;
     this.cleanShutdownEpoch = prepared.clean?.brokerEpoch;
     this.asides = new DirectoryAsides(options, this.present);
-    this.checkpoints = new DirectoryCheckpoints(options.disk, options.directory, options.logger);
+    this.checkpoints = new DirectoryCheckpoints(options, () => this.present.mute());
     this.logCheckpoints = new LogCheckpoints(this.checkpoints, () => this.present.all(), options);
     this.compactor = new Compactor(options);
     this.maintenance = this.makeMaintenance();
