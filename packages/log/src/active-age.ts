@@ -31,7 +31,7 @@ export class ActiveAge {
   isOver(active: Segment, config: AgeConfig): boolean {
     if (active.size === 0) return false;
     const now = this.clock.wallTime();
-    if (this.segment !== active) this.observe(active, Math.min(now, firstTimestampOf(active, now)));
+    if (this.segment !== active) this.observe(active, Math.min(now, active.firstAppendAt ?? now));
     const { cleanupPolicy, maxCompactionLagMs } = config;
     // What is written to is not compacted: so that no record waits longer, it is sealed by then.
     const lagMs = cleanupPolicy === 'delete' ? Infinity : maxCompactionLagMs;
@@ -45,12 +45,4 @@ export class ActiveAge {
     this.startedAt = startedAt;
     this.jitterShare = this.random.next();
   }
-}
-
-/** It was begun by an earlier process, which did not say when: its first batch does, as far as its producer's clock can be believed. */
-function firstTimestampOf(segment: Segment, otherwise: number): number {
-  for (const { header } of segment.scan()) {
-    return header.maxTimestamp >= 0 ? header.maxTimestamp : otherwise;
-  }
-  return otherwise;
 }

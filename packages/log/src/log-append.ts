@@ -72,6 +72,7 @@ function write(log: LogState, { beginsSegment, bytes, headers }: BatchGroup): vo
   try {
     log.health.guard('append', () => {
       if (beginsSegment) rollFor(log, first);
+      writeNewEpochs(log, headers);
       const { active } = log.segments;
       const isFirst = active.size === 0;
       active.append(bytes, headers);
@@ -97,4 +98,18 @@ function forgetEmptyEpoch(log: LogState): void {
   kept.cutFrom(log.endOffset);
   log.health.guard('append', () => log.epochFile.writeNow(kept.format()));
   log.epochs.replace(kept.entries);
+}
+
+/**
+ * Before the batches: recovery holds each batch against the epoch file, and takes one whose epoch that does not know for
+ * a damaged header. A leader's epoch stands there since it became leader; this is for followers.
+ */
+function writeNewEpochs(log: LogState, headers: readonly BatchHeader[]): void {
+  const last = headers.at(-1) as BatchHeader;
+  if (last.leaderEpoch <= log.epochs.latestEpoch) return;
+  const known = new LeaderEpochCache(log.epochs.entries);
+  for (const { leaderEpoch, baseOffset } of headers) {
+    if (leaderEpoch > known.latestEpoch) known.assign(leaderEpoch, baseOffset);
+  }
+  log.epochFile.writeNow(known.format());
 }

@@ -127,6 +127,8 @@ class Machine {
   }
 
   private async truncate(offset: number): Promise<void> {
+    await this.log.prepareCut(offset);
+    this.checkPower();
     this.witness.cut(offset);
     this.log.truncateTo(offset);
     await this.settle();
@@ -251,7 +253,7 @@ function describe(log: Log): object {
   return {
     range: [log.logStartOffset, end],
     indexes: segments.all.map((segment) => {
-      segment.ensureIndexes();
+      segment.load();
       const { offsetIndex } = segment;
       return offsetIndex['bytes'].toString('hex', 0, offsetIndex.count * 8);
     }),

@@ -7,6 +7,7 @@ import { checkDamage } from './damage-mark';
 import { parseAsideName } from './directory-names';
 import { Log } from './log';
 import type { LogDirectoryOptions } from './log-directory-options';
+import type { LogResources } from './log-files';
 import { PARTITION_METADATA_FILE, readTopicId } from './partition-metadata';
 
 /** Logs that are recovered at the same time. */
@@ -20,6 +21,8 @@ export interface LoadContext {
   readonly onCheckpointDue: () => void;
   readonly lowerCheckpoint: () => Promise<void>;
   readonly onFailed: () => void;
+  readonly resources: LogResources;
+  readonly unsyncedMayBeLost: boolean;
   /** By directory name: not to be loaded, and why. */
   readonly refused?: ReadonlyMap<string, TributaryError>;
 }
@@ -110,6 +113,8 @@ async function loadPartition(
     onCheckpointDue: context.onCheckpointDue,
     lowerCheckpoint: context.lowerCheckpoint,
     onFailed: context.onFailed,
+    resources: context.resources,
+    unsyncedMayBeLost: context.unsyncedMayBeLost,
   });
   const { logEndOffset, cutBytes } = log;
   const elapsedMs = Math.round(clock.now() - started);

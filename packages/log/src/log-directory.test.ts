@@ -76,6 +76,7 @@ test('a partition lies where Kafka would put it', async () => {
   expect(disk.list(`${directory}/orders-3`)).toEqual([
     '00000000000000000000.index',
     '00000000000000000000.log',
+    '00000000000000000000.seal',
     '00000000000000000000.timeindex',
     '00000000000000000001.snapshot',
     'leader-epoch-checkpoint',
@@ -286,7 +287,7 @@ test('a log on a disk that refuses is lost, and not taken for damaged', async ()
   const store = await open();
   append(await create(store), 'a');
   await store.close(clean);
-  disk.failNext('open', { path: 'orders-0/00000000000000000000.log' });
+  disk.failNext('open', { path: 'orders-0/leader-epoch-checkpoint' });
   const again = await open();
   expect(again.lost()).toMatchObject([{ topicId: ORDERS, damaged: false }]);
 });
@@ -342,7 +343,7 @@ test('one partition that cannot be loaded is offline; the others serve, and the 
   append(await create(store, 0), 'a');
   append(await create(store, 1), 'b');
   await store.close(clean);
-  disk.failNext('open', { path: 'orders-0/00000000000000000000.log' });
+  disk.failNext('open', { path: 'orders-0/leader-epoch-checkpoint' });
   const errors: string[] = [];
   const logger: Logger = { ...silentLogger, error: (message) => errors.push(message) };
   const again = await open({ logger });
@@ -393,7 +394,8 @@ test('a log that nothing happened to since a clean start writes nothing when it 
   };
   await again.close(clean);
   const partitions = touched.flatMap((path) => /orders-[0-9]/.exec(path)?.[0] ?? []);
-  expect([...new Set(partitions)]).toEqual(['orders-1']);
+  // The seal of the last segment vouches for the epoch file, too.
+  expect([...new Set(partitions)]).toEqual(['orders-1', 'orders-2']);
   disk.enter = enter;
   const third = await open();
   expect([0, 1, 2].map((partition) => third.get(ORDERS, partition)?.logEndOffset)).toEqual([
@@ -414,7 +416,7 @@ test('what the checkpoints say of a log that cannot be used stays there as long 
   logs[0]!.noteHighWatermark(3);
   logs[0]!.deleteRecordsBefore(2);
   await store.close(clean);
-  disk.failNext('open', { path: 'orders-0/00000000000000000000.log' });
+  disk.failNext('open', { path: 'orders-0/leader-epoch-checkpoint' });
   const broken = await open();
   await broken.checkpointHighWatermarks(offsets(1));
   append(broken.get(ORDERS, 1)!, 'd');
@@ -434,7 +436,7 @@ test('a new log does not inherit what stayed in the checkpoints of a damaged one
   const log = await create(store);
   for (const value of ['a', 'b', 'c']) append(log, value);
   await store.close(clean);
-  disk.failNext('open', { path: 'orders-0/00000000000000000000.log' });
+  disk.failNext('open', { path: 'orders-0/leader-epoch-checkpoint' });
   const broken = await open();
   await create(broken, 1);
   await clock.advance(CHECKPOINT_INTERVAL_MS);

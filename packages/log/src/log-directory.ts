@@ -65,7 +65,8 @@ export class LogDirectory implements LogStore {
     this.compactor = new Compactor(options);
     this.maintenance = this.makeMaintenance();
     const onFailed = (): void => void this.health.suspect();
-    const calls = { ...this.logCheckpoints.calls, onFailed };
+    const unsyncedMayBeLost = this.previousStop.kind !== 'process';
+    const calls = { ...this.logCheckpoints.calls, onFailed, unsyncedMayBeLost };
     this.opener = new LogOpener(options, calls, this.logCheckpoints);
     this.health = new DirectoryHealth({
       ...options,
@@ -270,7 +271,7 @@ export class LogDirectory implements LogStore {
       recover: this.cleanShutdownEpoch === undefined,
       refused,
       ...stored,
-      ...this.opener.calls,
+      ...this.opener.shared,
     });
     this.present.take(loaded, stored, this.checkpoints.highWatermarks.read());
     this.logCheckpoints.begin();

@@ -279,7 +279,7 @@ describe('a sync that fails', () => {
 
   it('a full disk for the epoch file is no failure: the commit is tried again when there may be room', async () => {
     const { log } = await failing();
-    disk.failNext('append', { code: 'DISK_FULL', path: 'leader-epoch', times: 3 });
+    disk.failNext('append', { code: 'DISK_FULL', path: 'leader-epoch-checkpoint.tmp', times: 3 });
     append(log, 'b', 1);
     await clock.advance(COMMIT_RETRY_MS * 2.5);
     expect([log.failure, log.durableEndOffset]).toEqual([undefined, 1]);

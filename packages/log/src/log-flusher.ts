@@ -9,8 +9,8 @@
  * takes the log offline, and the next start takes it for damaged. Called by the log: on demand, after each append with `flush=sync`, after a roll, at close.
  */
 import { hasCode, TributaryError, type Clock, type Timer } from '@tributary/common';
-import type { Disk } from './disk';
 import { FlushTurn } from './flush-turn';
+import type { LogFiles } from './log-files';
 import { snapshotPath } from './producer-snapshot';
 import type { Segment } from './segment';
 import type { SegmentList } from './segment-list';
@@ -23,6 +23,8 @@ export interface LogFlusherOptions {
   readonly segments: SegmentList;
   readonly recoveryPoint: number;
   readonly persistEpochs: () => Promise<void>;
+  /** Of the epoch file as it was persisted last. */
+  readonly epochsCrc: () => number;
   /** It moved up. */
   readonly onRecoveryPoint: () => void;
   /** See LogOptions. */
@@ -37,8 +39,6 @@ export class LogFlusher {
   /** Counts them, so that whoever waits for the disk sees that the log is another one now. */
   truncations = 0;
   private point: number;
-  /** Files were created or removed since the last sync of the directory (KAFKA-3968). */
-  private directoryDirty = true;
   /** Something was cut, created or removed since it was opened. */
   wasChanged = false;
   private running: FlushTurn | undefined;
@@ -48,13 +48,14 @@ export class LogFlusher {
   private cuts = 0;
   private syncedCuts = 0;
   private checkpointTooHigh = false;
+  /** A cut to come, and where the log ended then: a sync that is under way must not vouch again for what goes. */
+  private announced: { readonly offset: number; readonly logEndOffset: number } | undefined;
   private settling: Promise<void> | undefined;
   private retryTimer: Timer | undefined;
   private readonly segments: SegmentList;
 
   constructor(
-    private readonly disk: Disk,
-    private readonly directory: string,
+    private readonly files: LogFiles,
     private readonly options: LogFlusherOptions,
   ) {
     this.segments = options.segments;
@@ -67,7 +68,18 @@ export class LogFlusher {
 
   directoryChanged(): void {
     this.wasChanged = true;
-    this.directoryDirty = true;
+    this.files.directoryDirty = true;
+  }
+
+  /**
+   * Before the end of the log is cut off at `offset`: undefined when no checkpoint vouches for what goes, or else resolves
+   * once none does any more. Half of a cut can be on the device when the power fails, and must not look like damage.
+   */
+  prepareCut(offset: number): Promise<void> | undefined {
+    if (offset >= this.point && !this.checkpointTooHigh) return undefined;
+    this.point = Math.min(this.point, offset);
+    this.announced = { offset: this.point, logEndOffset: this.segments.active.nextOffset };
+    return this.options.lowerCheckpoint();
   }
 
   /**
@@ -77,6 +89,7 @@ export class LogFlusher {
   cut(offset: number, startsAnew = false): void {
     this.wasChanged = true;
     this.cuts += 1;
+    this.announced = undefined;
     this.checkpointTooHigh ||= startsAnew || offset < this.point;
     this.point = Math.min(this.point, offset);
     this.settle().catch(() => undefined); // who waits for it hears of it, or begins it again
@@ -114,9 +127,9 @@ export class LogFlusher {
     this.retryTimer?.cancel();
     await this.settle();
     const { active } = this.segments;
-    active.persistIndexes();
     await this.flushTo(active.nextOffset);
     await this.options.persistEpochs();
+    active.persistIndexes(this.options.epochsCrc());
     await active.syncIndexes();
     await this.syncDirectory();
   }
@@ -174,7 +187,7 @@ export class LogFlusher {
     do {
       turn.truncations = this.truncations;
       turn.target = Math.min(turn.target, this.segments.active.nextOffset);
-      const isThere = this.point >= turn.target && !this.directoryDirty;
+      const isThere = this.point >= turn.target && !this.files.directoryDirty;
       if (isThere && this.syncedCuts === this.cuts) return;
       await this.flushOnce(turn.target);
     } while (turn.truncations !== this.truncations);
@@ -186,15 +199,28 @@ export class LogFlusher {
     if (truncations !== this.truncations) return;
     const dirty = segments.within(this.point, target);
     // A cut changes the size of the active segment, also where nothing was appended since.
-    const synced = cuts === this.syncedCuts ? dirty : [...new Set([...dirty, segments.active])];
-    for (const segment of synced) if (segment !== segments.active) segment.persistIndexes();
+    const resized = cuts === this.syncedCuts ? [] : [segments.active];
+    const unstored = segments.toStore(target);
+    const synced = [...new Set([...dirty, ...resized, ...unstored])];
+    for (const segment of unstored) segment.persistIndexes();
     await Promise.all(synced.map((segment) => this.syncSegment(segment)));
-    if (this.directoryDirty) await this.syncDirectory();
+    if (this.files.directoryDirty) await this.syncDirectory();
     if (truncations !== this.truncations) return;
+    for (const segment of unstored) segments.stored(segment);
     this.syncedCuts = cuts;
-    if (target <= this.point) return;
-    this.point = target;
+    const reached = Math.min(target, this.announcedCut());
+    if (reached <= this.point) return;
+    this.point = reached;
     this.options.onRecoveryPoint();
+  }
+
+  /** Forgotten when the log grows: nobody cuts it any more. */
+  private announcedCut(): number {
+    const { announced } = this;
+    if (announced && this.segments.active.nextOffset > announced.logEndOffset) {
+      this.announced = undefined;
+    }
+    return this.announced?.offset ?? Infinity;
   }
 
   private async syncSegment(segment: Segment): Promise<void> {
@@ -203,7 +229,7 @@ export class LogFlusher {
     const syncs = [segment.file.datasync()];
     if (following) {
       syncs.push(segment.syncIndexes());
-      syncs.push(this.syncIfThere(snapshotPath(this.directory, following.baseOffset)));
+      syncs.push(this.syncIfThere(snapshotPath(this.files.directory, following.baseOffset)));
     }
     try {
       await Promise.all(syncs);
@@ -217,18 +243,20 @@ export class LogFlusher {
   }
 
   private async syncDirectory(): Promise<void> {
-    this.directoryDirty = false;
+    const { files } = this;
+    files.directoryDirty = false;
     try {
-      await this.disk.syncDirectory(this.directory);
+      await files.disk.syncDirectory(files.directory);
     } catch (error) {
-      this.directoryDirty = true;
+      files.directoryDirty = true;
       throw failedSync(error);
     }
   }
 
   private async syncIfThere(path: string): Promise<void> {
-    if (!this.disk.exists(path)) return;
-    const file = this.disk.openFile(path);
+    const { disk } = this.files;
+    if (!disk.exists(path)) return;
+    const file = disk.openFile(path);
     try {
       await file.datasync();
     } finally {

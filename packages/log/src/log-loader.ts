@@ -1,24 +1,29 @@
 /**
- * From files to a log that can be used. After a clean shutdown the files are believed; otherwise every batch
- * from the recovery point on is read and checked. Invariant: what is loaded is a prefix of what was
- * appended: at the first byte that does not check the log is cut, and all later segments are dropped. The
- * recovery point is never advanced here. Called by Log.open.
+ * From files to a log that can be used. After a clean shutdown the seals are believed, and no batch is read;
+ * otherwise every batch from the recovery point on is: see log-recovery. The recovery point is never
+ * advanced here. Called by Log.open.
  */
 import { hasCode } from '@tributary/common';
+import { crc32c } from '@tributary/record';
 import { finishSwaps } from './compaction/swap-recovery';
 import type { Disk } from './disk';
+import { readTextFile } from './durable-text-file';
 import { LeaderEpochCache, type EpochEntry } from './leader-epoch-cache';
+import { LogFiles, LogResources } from './log-files';
 import type { LogOptions } from './log-options';
 import { LogProducers } from './log-producers';
+import { LogRecovery } from './log-recovery';
+import { ProducerRecovery } from './producer-recovery';
+import { newestSnapshot, removeSnapshotsAbove } from './producer-snapshot';
+import { ProducerStates } from './producer-states';
 import { SealTimes } from './seal-times';
 import { Segment } from './segment';
 import { findSegments, SegmentList } from './segment-list';
-import { verifySegment, type VerifyProgress } from './segment-verifier';
-import { readTextFile } from './durable-text-file';
 
 export const EPOCH_FILE = 'leader-epoch-checkpoint';
 
 export interface LoadedLog {
+  readonly files: LogFiles;
   readonly segments: SegmentList;
   readonly epochs: LeaderEpochCache;
   readonly producers: LogProducers;
@@ -34,131 +39,90 @@ export async function loadLog(
   directory: string,
   options: LogOptions,
 ): Promise<LoadedLog> {
+  const resources = options.resources ?? new LogResources(disk);
+  const files = new LogFiles(disk, directory, resources, options.clock);
   const start = options.logStartOffset ?? 0;
-  finishSwaps(disk, directory, disk.list(directory));
-  const { baseOffsets, orphans, deleted } = findSegments(disk.list(directory), start);
-  for (const name of [...deleted, ...orphans, ...leftovers(disk.list(directory))]) {
-    disk.remove(`${directory}/${name}`);
-  }
-  const opened = baseOffsets.map((baseOffset) => Segment.open(disk, directory, baseOffset));
-  const loaded = await loadSegments(opened, options);
-  const end = loaded.kept.at(-1)?.nextOffset;
-  let { kept, changes } = loaded;
-  if (end === undefined || end < start) {
-    // What is left ends before the log starts: nothing of it may be seen again.
-    for (const segment of kept.reverse()) segment.remove();
-    kept = [Segment.create(disk, directory, start)];
-    changes = [];
-  }
-  const segments = new SegmentList(kept);
-  for (const segment of kept) if (segment !== segments.active) segment.unloadIndexes();
-  const logStartOffset = Math.max(start, segments.first.baseOffset);
-  const logEndOffset = segments.active.nextOffset;
-  const recoveryPoint = Math.min(options.recoveryPoint ?? 0, logEndOffset);
-  const sealTimes = new SealTimes(segments, options.clock);
-  const producers = new LogProducers(disk, directory, segments, {
-    clock: options.clock,
-    sealTimes,
-    limits: { expirationMs: options.producerIdExpirationMs },
-  });
+  const opened = openSegments(files, start);
+  const storedEpochs = readEpochs(files, opened.at(-1), options);
+  files.epochOf = (offset) => storedEpochs?.epochOf(offset) ?? -1;
+
+  const limits = { expirationMs: options.producerIdExpirationMs };
   // What lies below the first segment was committed and deleted: a snapshot of that is of no other history.
-  const trustedUpTo = options.recover
-    ? Math.max(recoveryPoint, segments.first.baseOffset)
-    : logEndOffset;
-  producers.recover({ logStartOffset, logEndOffset }, trustedUpTo);
+  const firstOffset = opened[0]?.baseOffset ?? start;
+  const trustedUpTo = Math.max(options.recoveryPoint ?? 0, firstOffset);
+  removeSnapshotsAbove(disk, directory, options.recover ? trustedUpTo : Infinity);
+  const snapshot = newestSnapshot(disk, directory, limits);
+  const states = snapshot?.states ?? new ProducerStates(limits);
+  const recovery = new LogRecovery(
+    files,
+    options,
+    new ProducerRecovery(states, snapshot?.offset ?? 0),
+  );
+  await recovery.recover(opened);
+  if (recovery.cutBytes > 0) reportCut(options, recovery);
+
+  const isPast = (recovery.kept.at(-1)?.nextOffset ?? -1) < start;
+  const segments = isPast ? startAnew(files, recovery, start) : new SegmentList(recovery.kept);
+  for (const segment of recovery.unstored) segments.mustStore(segment);
+  const range = {
+    logStartOffset: Math.max(start, segments.first.baseOffset),
+    logEndOffset: segments.active.nextOffset,
+  };
+  const recoveryPoint = Math.min(options.recoveryPoint ?? 0, range.logEndOffset);
+  const sealTimes = new SealTimes(segments, options.clock);
+  const times = { clock: options.clock, sealTimes, limits };
+  const producers = new LogProducers(disk, directory, segments, times);
+  const foresees = (snapshot?.offset ?? 0) > range.logEndOffset;
+  if (foresees || recovery.trimmed || isPast) {
+    producers.recover(range, Math.min(trustedUpTo, range.logEndOffset));
+  } else {
+    producers.adopt(states);
+  }
+  const epochs = reconciled(storedEpochs, recovery.changes, segments);
+  files.epochOf = (offset) => epochs.epochOf(offset);
   return {
+    files,
     segments,
-    epochs: loadEpochs(disk, directory, segments, changes),
+    epochs,
     producers,
     sealTimes,
-    logStartOffset,
+    logStartOffset: range.logStartOffset,
     recoveryPoint,
-    cutBytes: loaded.cutBytes,
+    cutBytes: recovery.cutBytes,
   };
 }
 
-interface LoadedSegments {
-  kept: Segment[];
-  cutBytes: number;
-  /** Epoch changes found in the segments that were verified, in order. */
-  changes: EpochEntry[];
+function openSegments(files: LogFiles, start: number): Segment[] {
+  const { disk, directory } = files;
+  finishSwaps(disk, directory, disk.list(directory));
+  const names = disk.list(directory);
+  const { baseOffsets, orphans, deleted } = findSegments(names, start);
+  const leftovers = names.filter((name) => name.endsWith('.tmp'));
+  for (const name of [...deleted, ...orphans, ...leftovers]) disk.remove(`${directory}/${name}`);
+  return baseOffsets.map((baseOffset) => Segment.open(files, baseOffset));
 }
 
-async function loadSegments(
-  segments: readonly Segment[],
-  options: LogOptions,
-): Promise<LoadedSegments> {
-  const { recover, recoveryPoint = 0 } = options;
-  const loaded: LoadedSegments = { kept: [], cutBytes: 0, changes: [] };
-  let progress: VerifyProgress | undefined;
-  let cut = false;
-  for (const [i, segment] of segments.entries()) {
-    const following = segments[i + 1]?.baseOffset;
-    const mustVerify = recover && (following === undefined || following > recoveryPoint);
-    // A hole between segments is where the end of the earlier one did not reach the device.
-    cut ||= progress !== undefined && progress.nextOffset !== segment.baseOffset;
-    if (cut) {
-      loaded.cutBytes += segment.size;
-      segment.remove();
-      continue;
-    }
-    loaded.kept.push(segment);
-    if (!mustVerify && segment.openIndexes()) {
-      progress = undefined;
-    } else {
-      progress = await verifySegment(segment, progress, loaded.changes);
-      const torn = segment.size - progress.validBytes;
-      if (torn > 0) {
-        cut = true;
-        loaded.cutBytes += torn;
-        segment.file.truncate(progress.validBytes);
-      }
-    }
-    if (following !== undefined && segment.nextOffset > following) {
-      progress = trimTo(following, segment, loaded);
-    }
-  }
-  if (loaded.cutBytes > 0) reportCut(options, loaded);
-  return loaded;
+/** What is left ends before the log starts: nothing of it may be seen again. */
+function startAnew(files: LogFiles, recovery: LogRecovery, start: number): SegmentList {
+  for (const segment of recovery.kept.reverse()) segment.remove();
+  recovery.unstored.length = recovery.changes.length = 0;
+  return new SegmentList([Segment.create(files, start)]);
 }
 
 /**
- * The next segment begins inside this one: it was made after a truncation of this one, which did not reach the
- * device. What is behind its beginning is of the older history.
+ * undefined: missing or damaged; the seals and the batches tell the same, but for empty epochs. After a clean shutdown
+ * the seal of the last segment knows what must be there.
  */
-function trimTo(offset: number, segment: Segment, loaded: LoadedSegments): VerifyProgress {
-  const before = segment.size;
-  const first = segment.findBatch(offset);
-  if (first) segment.truncate(first.position, first.header.baseOffset);
-  segment.seal();
-  loaded.cutBytes += before - segment.size;
-  loaded.changes = loaded.changes.filter((change) => change.startOffset < segment.nextOffset);
-  return {
-    validBytes: segment.size,
-    nextOffset: segment.nextOffset,
-    latestEpoch: loaded.changes.at(-1)?.epoch ?? -1,
-  };
-}
-
-function loadEpochs(
-  disk: Disk,
-  directory: string,
-  segments: SegmentList,
-  changes: readonly EpochEntry[],
-): LeaderEpochCache {
-  const stored = readEpochs(disk, `${directory}/${EPOCH_FILE}`);
-  const epochs = stored ?? new LeaderEpochCache();
-  epochs.reconcile(stored ? changes : scanEpochs(segments));
-  // An epoch that begins right at the end was recorded by a leader that had not written yet (KAFKA-7415).
-  epochs.cutFrom(segments.active.nextOffset + 1);
-  epochs.cutBefore(segments.first.baseOffset);
-  return epochs;
-}
-
-/** undefined: missing or damaged; the batches tell the same, but for empty epochs. */
-function readEpochs(disk: Disk, path: string): LeaderEpochCache | undefined {
+function readEpochs(
+  { disk, directory }: LogFiles,
+  last: Segment | undefined,
+  { recover }: LogOptions,
+): LeaderEpochCache | undefined {
+  const path = `${directory}/${EPOCH_FILE}`;
   const text = readTextFile(disk, path);
   if (text === undefined) return undefined;
+  const expected = recover ? 0 : (last?.indexes.readHead()?.epochsCrc ?? 0);
+  if (expected !== 0 && expected !== crc32c(Buffer.from(text))) return undefined;
   try {
     return LeaderEpochCache.parse(text, path);
   } catch (error) {
@@ -167,28 +131,24 @@ function readEpochs(disk: Disk, path: string): LeaderEpochCache | undefined {
   }
 }
 
-function scanEpochs(segments: SegmentList): EpochEntry[] {
-  const changes: EpochEntry[] = [];
-  let latest = -1;
-  for (const segment of segments.all) {
-    for (const { header } of segment.scan()) {
-      if (header.leaderEpoch <= latest) continue;
-      latest = header.leaderEpoch;
-      changes.push({ epoch: latest, startOffset: header.baseOffset });
-    }
-  }
-  return changes;
+function reconciled(
+  stored: LeaderEpochCache | undefined,
+  changes: readonly EpochEntry[],
+  segments: SegmentList,
+): LeaderEpochCache {
+  const epochs = stored ?? new LeaderEpochCache();
+  epochs.reconcile(changes);
+  // An epoch that begins right at the end was recorded by a leader that had not written yet (KAFKA-7415).
+  epochs.cutFrom(segments.active.nextOffset + 1);
+  epochs.cutBefore(segments.first.baseOffset);
+  return epochs;
 }
 
-function leftovers(names: readonly string[]): string[] {
-  return names.filter((name) => name.endsWith('.tmp'));
-}
-
-function reportCut({ logger, topic, partition }: LogOptions, loaded: LoadedSegments): void {
+function reportCut({ logger, topic, partition }: LogOptions, recovery: LogRecovery): void {
   logger.warn('log recovery cut off bytes that do not check', {
     topic,
     partition,
-    bytes: loaded.cutBytes,
-    logEndOffset: loaded.kept.at(-1)?.nextOffset,
+    bytes: recovery.cutBytes,
+    logEndOffset: recovery.kept.at(-1)?.nextOffset,
   });
 }

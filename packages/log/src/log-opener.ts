@@ -7,20 +7,27 @@ import { Log } from './log';
 import type { LogCheckpoints } from './log-checkpoints';
 import type { BrokenLog } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
+import { LogResources } from './log-files';
 import type { LogOptions } from './log-options';
 import type { ReplicaId } from './log-store';
 import type { LogConfig } from './partition-log';
 import { readTopicId, writeTopicId } from './partition-metadata';
 
-/** What a log calls. */
-export type LogCalls = LogCheckpoints['calls'] & Required<Pick<LogOptions, 'onFailed'>>;
+/** What a log calls, and what the directory knows of all of them. */
+export type LogCalls = LogCheckpoints['calls'] &
+  Required<Pick<LogOptions, 'onFailed' | 'unsyncedMayBeLost'>>;
 
 export class LogOpener {
+  /** With the descriptors and the memory that all logs have together. */
+  readonly shared: LogCalls & Required<Pick<LogOptions, 'resources'>>;
+
   constructor(
     private readonly options: LogDirectoryOptions,
-    readonly calls: LogCalls,
+    calls: LogCalls,
     private readonly checkpoints: LogCheckpoints,
-  ) {}
+  ) {
+    this.shared = { ...calls, resources: new LogResources(options.disk) };
+  }
 
   /** @param broken what could not be loaded under its name. Throws STORAGE_ERROR, TOPIC_ID_MISMATCH. */
   async create(id: ReplicaId, config: LogConfig, broken: BrokenLog | undefined): Promise<Log> {
@@ -42,7 +49,7 @@ export class LogOpener {
   ): Promise<Log> {
     const { disk, clock, random, logger, producerIdExpirationMs } = this.options;
     const given = { config, producerIdExpirationMs, clock, random, logger };
-    return Log.open(disk, this.pathOf(id), { ...id, ...given, ...known, ...this.calls });
+    return Log.open(disk, this.pathOf(id), { ...id, ...given, ...known, ...this.shared });
   }
 
   private pathOf({ topic, partition }: ReplicaId): string {

@@ -1,5 +1,6 @@
 /** What a log must be told when it is opened, and what a log directory remembers about it. */
 import type { Clock, Logger, Random } from '@tributary/common';
+import type { LogResources } from './log-files';
 import type { LogConfig } from './partition-log';
 
 export interface LogOptions {
@@ -12,6 +13,13 @@ export interface LogOptions {
   readonly logger: Logger;
   /** There was no clean shutdown: check every batch from the recovery point on. */
   readonly recover: boolean;
+  /**
+   * With `recover`: the power may have failed, and with it what was not synced; so bytes that do not check are where the
+   * log ended, also in its middle. false: only the process died, and such bytes are damage. Default true.
+   */
+  readonly unsyncedMayBeLost?: boolean;
+  /** Shared with the other logs of the directory. Default: of its own. */
+  readonly resources?: LogResources;
   /** The last shutdown was clean: what lies there is on the device, indexes and all. Default false. */
   readonly isOnDevice?: boolean;
   /** Everything below it is known to be on the device. Default 0. */

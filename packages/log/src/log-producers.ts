@@ -5,7 +5,13 @@
  */
 import { hasCode, type Clock } from '@tributary/common';
 import type { Disk } from './disk';
-import { findSnapshots, readSnapshot, snapshotPath, writeSnapshot } from './producer-snapshot';
+import {
+  findSnapshots,
+  newestSnapshot,
+  removeSnapshotsAbove,
+  snapshotPath,
+  writeSnapshot,
+} from './producer-snapshot';
 import { ProducerStates, type ProducerLimits } from './producer-states';
 import type { SealTimes } from './seal-times';
 import type { SegmentList } from './segment-list';
@@ -42,14 +48,20 @@ export class LogProducers {
    * history that is not ours: they are removed.
    */
   recover(range: LogRange, trustedUpTo: number): void {
-    this.removeSnapshotsAbove(trustedUpTo);
-    const snapshot = this.newestSnapshot();
+    removeSnapshotsAbove(this.disk, this.directory, trustedUpTo);
+    const snapshot = newestSnapshot(this.disk, this.directory, this.times.limits);
     this.current = snapshot?.states ?? new ProducerStates(this.times.limits);
     // From the front of the oldest segment, also where the log starts inside it: its producers may go on.
     this.replay(
       Math.max(this.segments.first.baseOffset, snapshot?.offset ?? 0),
       range.logEndOffset,
     );
+    this.adopt(this.current);
+  }
+
+  /** What a recovery has found already, up to the end of the log. */
+  adopt(states: ProducerStates): void {
+    this.current = states;
     const { clock, sealTimes } = this.times;
     const now = clock.wallTime();
     this.current.assumeWritten((lastOffset) => sealTimes.at(lastOffset) ?? now);
@@ -70,12 +82,12 @@ export class LogProducers {
   /** The log ends at `range.logEndOffset` now. */
   truncate(range: LogRange): void {
     if (this.current.reaches(range.logEndOffset)) this.recover(range, range.logEndOffset);
-    else this.removeSnapshotsAbove(range.logEndOffset);
+    else removeSnapshotsAbove(this.disk, this.directory, range.logEndOffset);
   }
 
   clear(): void {
     this.current = new ProducerStates(this.times.limits);
-    this.removeSnapshotsAbove(-1);
+    removeSnapshotsAbove(this.disk, this.directory, -1);
   }
 
   /** Saves reading the log at the next start; does without on a full disk. */
@@ -102,29 +114,13 @@ export class LogProducers {
     }
   }
 
-  private newestSnapshot(): { offset: number; states: ProducerStates } | undefined {
-    for (const offset of findSnapshots(this.disk.list(this.directory)).reverse()) {
-      const path = snapshotPath(this.directory, offset);
-      const states = readSnapshot(this.disk, path, this.times.limits);
-      if (states) return { offset, states };
-      this.disk.remove(path);
-    }
-    return undefined;
-  }
-
   private replay(from: number, to: number): void {
     if (from >= to) return;
     for (const segment of this.segments.within(from, to)) {
       this.segments.touch(segment);
-      for (const { header } of segment.scan(segment.positionFor(from))) {
+      for (const { header } of segment.scan(from)) {
         if (header.baseOffset >= from) this.current.record(header);
       }
-    }
-  }
-
-  private removeSnapshotsAbove(offset: number): void {
-    for (const found of findSnapshots(this.disk.list(this.directory))) {
-      if (found > offset) this.disk.remove(snapshotPath(this.directory, found));
     }
   }
 }

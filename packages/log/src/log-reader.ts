@@ -1,16 +1,16 @@
 /**
- * Finds the bytes that a read asks for: index lookup, then one bounded read, whose headers are walked. A batch
- * larger than was read costs a second one. Written as steps, so that one algorithm serves the
- * synchronous and the asynchronous read. The limit `below` is checked on every batch, whatever segment it
- * lies in (KAFKA-9196). Called by the log alone.
+ * Finds the bytes that a read asks for: the interval of the offset, then one bounded read of whole intervals, which are
+ * checked: their header sums, and the CRC of each batch that is given out. So what is read is what was written, at
+ * the price of one pass over it. Written as steps, so that one algorithm serves the synchronous and the asynchronous
+ * read. The limit `below` is checked on every batch, whatever segment it lies in (KAFKA-9196). Called by the log alone.
  */
-import { TributaryError } from '@tributary/common';
-import { BATCH_HEADER_BYTES, batchSizeAt, lastOffsetAt } from '@tributary/record';
+import { baseOffsetAt, batchSizeAt, checkCrc, lastOffsetAt } from '@tributary/record';
+import { corruptLog } from './corrupt-log';
 import type { DiskFile } from './disk';
+import { checkHeaders, rangeOf, rangeWithin, type IntervalRange } from './interval-range';
+import type { Segment } from './segment';
+import { INDEX_INTERVAL_BYTES } from './segment-indexes';
 import type { SegmentList } from './segment-list';
-
-/** How much more than asked for is read, so that the batches before the wanted one fit in. */
-const SLACK_BYTES = 8192;
 
 export interface ReadRequest {
   readonly offset: number;
@@ -20,8 +20,7 @@ export interface ReadRequest {
 
 interface ReadStep {
   readonly file: DiskFile;
-  readonly position: number;
-  readonly length: number;
+  readonly range: IntervalRange;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -31,27 +30,38 @@ function* readSteps(
   segments: SegmentList,
   request: ReadRequest,
 ): Generator<ReadStep, Buffer, Buffer> {
-  const { offset, maxBytes } = request;
-  let segment = segments.containing(offset);
-  for (;;) {
+  let segment: Segment | undefined = segments.containing(request.offset);
+  while (segment) {
     segments.touch(segment);
-    const { file } = segment;
-    let position = segment.positionFor(offset);
-    let length = maxBytes + SLACK_BYTES;
-    while (position < file.size) {
-      const chunk = yield { file, position, length };
-      const cut = cutBatches(chunk, request);
-      if (cut.batches) return cut.batches;
-      // Go on behind what was passed, or read the same batch again, whole.
-      position += cut.passed;
-      if (position < file.size && position + cut.needed > file.size) throw broken(file, position);
-      length = Math.max(cut.needed, maxBytes + SLACK_BYTES);
+    const { file, intervals } = segment;
+    let i = intervals.count === 0 ? 0 : intervals.containing(request.offset);
+    while (i < intervals.count) {
+      const range = rangeFor(segment, i, request);
+      const chunk = yield { file, range };
+      checkHeaders(chunk, range);
+      const batches = cutBatches(chunk, range, request);
+      if (batches) return batches;
+      i = range.last + 1;
     }
     // The offset lies in a gap at the end of this segment.
-    const next = segments.after(segment);
-    if (!next) return NOTHING;
-    segment = next;
+    segment = segments.after(segment);
   }
+  return NOTHING;
+}
+
+function rangeFor(
+  segment: Segment,
+  first: number,
+  { offset, maxBytes, below }: ReadRequest,
+): IntervalRange {
+  const { intervals, size, file } = segment;
+  const source = { intervals, size, path: file.path };
+  // Who reads on where the last read ended wants the first batch of an interval; others want one within it.
+  const slack = intervals.firstOffset(first) === offset ? 0 : INDEX_INTERVAL_BYTES;
+  const range = rangeWithin(source, first, maxBytes + slack);
+  if (below >= segment.nextOffset) return range;
+  const last = Math.max(first, Math.min(range.last, intervals.containing(below - 1)));
+  return last === range.last ? range : rangeOf(source, first, last);
 }
 
 /** Runs the steps at once. */
@@ -59,8 +69,8 @@ export function readNow(segments: SegmentList, request: ReadRequest): Buffer {
   const steps = readSteps(segments, request);
   let step = steps.next();
   while (!step.done) {
-    const { file, position, length } = step.value;
-    step = steps.next(file.read(position, length));
+    const { file, range } = step.value;
+    step = steps.next(file.read(range.position, range.length));
   }
   return step.value;
 }
@@ -74,56 +84,52 @@ export async function readWaiting(
   const steps = readSteps(segments, request);
   let step = steps.next();
   while (!step.done) {
-    const { file, position, length } = step.value;
-    const chunk = await file.readAsync(position, length);
+    const { file, range } = step.value;
+    const chunk = await file.readAsync(range.position, range.length);
     if (!stillValid()) return undefined;
     step = steps.next(chunk);
   }
   return step.value;
 }
 
-type Cut =
-  | { readonly batches: Buffer }
-  | {
-      readonly batches?: undefined;
-      /** So far the batches reach that end before the wanted offset; may be beyond the chunk. */
-      readonly passed: number;
-      /** Bytes that must be read from there to see more. */
-      readonly needed: number;
-    };
-
-function cutBatches(chunk: Buffer, { offset, maxBytes, below }: ReadRequest): Cut {
+/** undefined: the batch that reaches to the offset comes later. Lengths and base offsets are known to be right. */
+function cutBatches(
+  chunk: Buffer,
+  range: IntervalRange,
+  { offset, maxBytes, below }: ReadRequest,
+): Buffer | undefined {
   let from = 0;
-  while (hasHeader(chunk, from) && lastOffsetAt(chunk, from) < offset) from += sizeAt(chunk, from);
-  let end = from;
-  while (hasHeader(chunk, end) && lastOffsetAt(chunk, end) < below) {
+  let end = sizeAt(chunk, 0);
+  for (; end < chunk.length && baseOffsetAt(chunk, end) <= offset; end += sizeAt(chunk, end)) {
+    from = end;
+  }
+  checkBatch(chunk, from, end, range);
+  if (lastOffsetAt(chunk, from) < offset) {
+    if (end === chunk.length) return undefined;
+    from = end;
+    end += sizeAt(chunk, end);
+    checkBatch(chunk, from, end, range);
+  }
+  if (lastOffsetAt(chunk, from) >= below) return NOTHING;
+  while (end < chunk.length && baseOffsetAt(chunk, end) < below) {
     const next = end + sizeAt(chunk, end);
-    if (end > from && (next > chunk.length || next - from > maxBytes)) break;
-    if (next > chunk.length) return { passed: from, needed: next - from };
+    if (next - from > maxBytes) break;
+    checkBatch(chunk, end, next, range);
+    if (lastOffsetAt(chunk, end) >= below) break;
     end = next;
   }
-  if (!hasHeader(chunk, from)) return { passed: from, needed: BATCH_HEADER_BYTES };
-  return { batches: chunk.subarray(from, end) };
-}
-
-function hasHeader(chunk: Buffer, at: number): boolean {
-  return chunk.length - at >= BATCH_HEADER_BYTES;
+  return chunk.subarray(from, end);
 }
 
 function sizeAt(chunk: Buffer, at: number): number {
-  try {
-    return batchSizeAt(chunk, at) as number;
-  } catch (error) {
-    throw new TributaryError('CORRUPT_LOG', 'a batch on disk has an impossible length', {
-      cause: error,
-    });
-  }
+  return batchSizeAt(chunk, at) as number;
 }
 
-function broken(file: DiskFile, position: number): TributaryError {
-  return new TributaryError(
-    'CORRUPT_LOG',
-    `${file.path} does not end with a whole batch: see position ${position}`,
-    { details: { path: file.path, position } },
-  );
+function checkBatch(chunk: Buffer, from: number, to: number, range: IntervalRange): void {
+  if (checkCrc(chunk.subarray(from, to))) return;
+  throw corruptLog('a batch fails its CRC', {
+    path: range.path,
+    position: range.position + from,
+    offset: baseOffsetAt(chunk, from),
+  });
 }

@@ -27,6 +27,7 @@ export function rollIfOld(log: LogState): boolean {
  */
 export function rollFor(log: LogState, batch: BatchHeader): void {
   const tooFar = !hasRoom(emptyFill(log.endOffset), batch, log.config);
+  if (tooFar) log.files.noteGap();
   roll(log, tooFar ? batch.baseOffset : log.endOffset);
 }
 
@@ -34,9 +35,8 @@ export function roll(log: LogState, baseOffset = log.endOffset): void {
   const { active } = log.segments;
   if (active.size === 0) return beginEmptyElsewhere(log, baseOffset);
   log.producers.snapshot(baseOffset);
-  const next = Segment.create(log.disk, log.directory, baseOffset);
+  const next = Segment.create(log.files, baseOffset);
   active.seal();
-  log.sealTimes.sealed(active);
   log.segments.add(next);
   log.flusher.directoryChanged();
   // In the background: a full disk only means that the recovery point stays where it is.
@@ -48,10 +48,10 @@ export function roll(log: LogState, baseOffset = log.endOffset): void {
 
 /** Nothing is in the active segment, and it begins too far before what goes into it. */
 function beginEmptyElsewhere(log: LogState, baseOffset: number): void {
-  const { segments, disk, directory, flusher } = log;
+  const { segments, files, flusher } = log;
   if (segments.active.baseOffset === baseOffset) return;
   flusher.truncations += 1;
-  const create = (): Segment => Segment.create(disk, directory, baseOffset);
+  const create = (): Segment => Segment.create(files, baseOffset);
   if (segments.first === segments.active) {
     segments.replaceAll(create);
   } else {

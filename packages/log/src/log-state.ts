@@ -4,11 +4,13 @@
  * batches at the end of every call, also of one that failed. Made and owned by Log; nobody else keeps it.
  */
 import { hasCode, TributaryError } from '@tributary/common';
+import { crc32c } from '@tributary/record';
 import { markDamage } from './damage-mark';
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 import type { EpochEntry, LeaderEpochCache } from './leader-epoch-cache';
 import { ActiveAge } from './active-age';
+import type { LogFiles } from './log-files';
 import { LogFlusher } from './log-flusher';
 import { LogHealth } from './log-health';
 import { EPOCH_FILE, type LoadedLog } from './log-loader';
@@ -20,6 +22,7 @@ import type { SegmentList } from './segment-list';
 
 export class LogState {
   readonly health: LogHealth;
+  readonly files: LogFiles;
   readonly segments: SegmentList;
   readonly epochs: LeaderEpochCache;
   readonly epochFile: DurableTextFile;
@@ -51,6 +54,7 @@ export class LogState {
     readonly options: LogOptions,
     loaded: LoadedLog,
   ) {
+    this.files = loaded.files;
     this.health = new LogHealth(options, (error) => {
       if (hasCode(error, 'CORRUPT_LOG')) markDamage(disk, directory, error);
       this.observer?.failed(error);
@@ -68,11 +72,12 @@ export class LogState {
     this.loadedEnd = this.endOffset;
     this.loadedEpochs = loaded.epochs.entries;
     this.epochFile = new DurableTextFile(disk, `${directory}/${EPOCH_FILE}`);
-    this.flusher = new LogFlusher(disk, directory, {
+    this.flusher = new LogFlusher(loaded.files, {
       clock: options.clock,
       segments: this.segments,
       recoveryPoint: loaded.recoveryPoint,
       persistEpochs: () => this.persistEpochs(),
+      epochsCrc: () => crc32c(Buffer.from(this.epochs.format())),
       onRecoveryPoint: () => {
         options.onCheckpointDue?.();
         this.observer?.durable();
@@ -87,11 +92,11 @@ export class LogState {
 
   /** Closing it has nothing to write: it was closed in order, and nothing happened since that is not on the device. */
   get isUntouched(): boolean {
-    const { flusher, epochs, loadedEpochs, durableEpochs, endOffset, loadedEnd } = this;
-    const { entries } = epochs;
+    const { flusher, epochs, loadedEpochs, endOffset, loadedEnd } = this;
     if (!this.options.isOnDevice || flusher.wasChanged) return false;
     if (endOffset !== loadedEnd || flusher.recoveryPoint < endOffset) return false;
-    return entries === loadedEpochs || entries === durableEpochs;
+    // An epoch file of its own time is what the seal of the last segment vouches for.
+    return epochs.entries === loadedEpochs;
   }
 
   get name(): string {

@@ -23,7 +23,7 @@ export function restartLog(log: LogState, offset: number): void {
   log.health.guard('truncate', () => {
     forgetCompacted(log, Math.min(offset, log.startOffset));
     log.flusher.truncations += 1;
-    log.segments.replaceAll(() => Segment.create(log.disk, log.directory, offset));
+    log.segments.replaceAll(() => Segment.create(log.files, offset));
     log.flusher.directoryChanged();
     log.bytes = 0;
     log.startOffset = offset;
@@ -50,7 +50,7 @@ function cutSegments(log: LogState, offset: number): void {
   const first = active.findBatch(offset);
   if (first) {
     log.bytes -= active.size - first.position;
-    active.truncate(first.position, first.header.baseOffset);
+    active.truncate(first.position);
   }
   log.flusher.directoryChanged();
 }

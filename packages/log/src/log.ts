@@ -187,6 +187,10 @@ export class Log implements PartitionLog {
     this.state.observer = observer;
   }
 
+  prepareCut(offset: number): Promise<void> | undefined {
+    return this.state.flusher.prepareCut(offset);
+  }
+
   get cutsAreSettled(): boolean {
     return this.state.flusher.isSettled;
   }
@@ -206,12 +210,12 @@ export class Log implements PartitionLog {
     try {
       if (health.failure || this.state.isUntouched) return;
       await health.guardAsync('close', async () => {
-        segments.active.seal();
+        segments.active.finish();
         producers.snapshot(this.logEndOffset);
         await flusher.flushAll();
       });
     } finally {
-      for (const segment of segments.all) segment.file.close();
+      for (const segment of segments.all) segment.close();
     }
   }
 }

@@ -67,6 +67,11 @@ export interface PartitionLog {
    */
   epochEnd(epoch: number): EpochEnd | undefined;
 
+  /**
+   * Before a truncation or a restart that takes away what lies behind `offset`: undefined, go on; or wait. After the
+   * wait, look again whether it is still wanted.
+   */
+  prepareCut(offset: number): Promise<void> | undefined;
   /** Drops everything from `offset` on, the epochs and producer states of it included. Before the next append: `settleCuts`. */
   truncateTo(offset: number): void;
   /** Drops everything and starts at `offset`. Before the next append: `settleCuts`. */

@@ -100,3 +100,24 @@ export function readSnapshot(
     file.close();
   }
 }
+
+/** The newest one that checks; those that do not, and are newer, are removed. */
+export function newestSnapshot(
+  disk: Disk,
+  directory: string,
+  limits: ProducerLimits | undefined,
+): { readonly offset: number; readonly states: ProducerStates } | undefined {
+  for (const offset of findSnapshots(disk.list(directory)).reverse()) {
+    const path = snapshotPath(directory, offset);
+    const states = readSnapshot(disk, path, limits);
+    if (states) return { offset, states };
+    disk.remove(path);
+  }
+  return undefined;
+}
+
+export function removeSnapshotsAbove(disk: Disk, directory: string, offset: number): void {
+  for (const found of findSnapshots(disk.list(directory))) {
+    if (found > offset) disk.remove(snapshotPath(directory, found));
+  }
+}

@@ -8,24 +8,14 @@ import type { Segment } from './segment';
 import type { SegmentList } from './segment-list';
 
 export class SealTimes {
-  private readonly times = new WeakMap<Segment, number>();
-
-  /** What lies there was sealed when the log was opened, at the latest. */
   constructor(
     private readonly segments: SegmentList,
     private readonly clock: Clock,
-  ) {
-    for (const segment of segments.all) this.times.set(segment, clock.wallTime());
-  }
-
-  /** Nothing is written to it any more from now on. */
-  sealed(segment: Segment): void {
-    this.times.set(segment, this.clock.wallTime());
-  }
+  ) {}
 
   /** Compaction has put it in the place of `original` and those before that. */
   replaced(original: Segment, segment: Segment): void {
-    this.times.set(segment, this.timeOf(original));
+    segment.sealedAt = this.timeOf(original);
   }
 
   /** undefined: it is the active one. */
@@ -38,11 +28,8 @@ export class SealTimes {
     return this.of(this.segments.containing(offset));
   }
 
+  /** As its seal says; now, at the latest, where none does. */
   private timeOf(segment: Segment): number {
-    const known = this.times.get(segment);
-    if (known !== undefined) return known;
-    const now = this.clock.wallTime();
-    this.times.set(segment, now);
-    return now;
+    return (segment.sealedAt ??= this.clock.wallTime());
   }
 }

@@ -8,11 +8,13 @@ import { segmentName, type Segment } from './segment';
 /** Sealed segments per log whose indexes stay in memory. */
 const LOADED_SEALED_MAX = 4;
 
-const SEGMENT_FILE = /^([0-9]{20})\.(log|index|timeindex)$/;
+const SEGMENT_FILE = /^([0-9]{20})\.(log|index|timeindex|seal)$/;
 
 export class SegmentList {
   private readonly list: Segment[];
   private readonly recentlyUsed: Segment[] = [];
+  /** Sealed ones, of which the files beside the log are not up to date yet. */
+  private readonly unstored = new Set<Segment>();
 
   constructor(segments: readonly Segment[]) {
     assert(segments.length > 0, 'a log has at least one segment');
@@ -45,10 +47,27 @@ export class SegmentList {
     return this.list.slice(this.indexOf(from)).filter((segment) => segment.baseOffset < to);
   }
 
+  /** What must be written, beside the log, before the log counts as flushed up to `below`. */
+  toStore(below: number): Segment[] {
+    return [...this.unstored].filter((segment) => segment.baseOffset < below);
+  }
+
+  mustStore(segment: Segment): void {
+    this.unstored.add(segment);
+  }
+
+  /** It was. */
+  stored(segment: Segment): void {
+    this.unstored.delete(segment);
+    const isInUse = segment === this.active || this.recentlyUsed.includes(segment);
+    if (!isInUse) segment.unloadIndexes();
+  }
+
   add(segment: Segment): void {
     assert(segment.baseOffset > this.active.baseOffset, 'segments rise');
     const sealed = this.active;
     this.list.push(segment);
+    this.unstored.add(sealed);
     this.touch(sealed);
   }
 
@@ -58,10 +77,7 @@ export class SegmentList {
     while (this.list.length > 1 && this.active.baseOffset >= offset) {
       removed.push(this.list.pop() as Segment);
     }
-    if (removed.length > 0) {
-      for (const segment of this.recentlyUsed.splice(0)) segment.unloadIndexes();
-      this.active.ensureIndexes();
-    }
+    for (const segment of [...removed, this.active]) this.forget(segment);
     return removed;
   }
 
@@ -70,8 +86,7 @@ export class SegmentList {
     const [oldest, following] = this.list;
     if (!oldest || !following || following.baseOffset > offset) return undefined;
     this.list.shift();
-    const at = this.recentlyUsed.indexOf(oldest);
-    if (at >= 0) this.recentlyUsed.splice(at, 1);
+    this.forget(oldest);
     return oldest;
   }
 
@@ -86,10 +101,7 @@ export class SegmentList {
   replace(run: readonly Segment[], segment: Segment): void {
     assert(this.hasRun(run), 'sealed neighbours are replaced');
     this.list.splice(this.list.indexOf(run[0] as Segment), run.length, segment);
-    for (const replaced of run) {
-      const at = this.recentlyUsed.indexOf(replaced);
-      if (at >= 0) this.recentlyUsed.splice(at, 1);
-    }
+    for (const replaced of run) this.forget(replaced);
     this.touch(segment);
   }
 
@@ -97,17 +109,26 @@ export class SegmentList {
   replaceAll(create: () => Segment): void {
     for (const segment of this.list.toReversed()) segment.remove();
     this.recentlyUsed.length = 0;
+    this.unstored.clear();
     const segment = create();
     this.list.splice(0, this.list.length, segment);
   }
 
-  /** Its indexes are about to be used. */
+  /** It is about to be read. */
   touch(segment: Segment): void {
+    segment.used();
     if (segment === this.active || this.recentlyUsed.at(-1) === segment) return;
     const at = this.recentlyUsed.indexOf(segment);
     if (at >= 0) this.recentlyUsed.splice(at, 1);
     this.recentlyUsed.push(segment);
     if (this.recentlyUsed.length > LOADED_SEALED_MAX) this.recentlyUsed.shift()?.unloadIndexes();
+  }
+
+  /** It is sealed no more, or not part of the log. */
+  private forget(segment: Segment): void {
+    const at = this.recentlyUsed.indexOf(segment);
+    if (at >= 0) this.recentlyUsed.splice(at, 1);
+    this.unstored.delete(segment);
   }
 
   private indexOf(offset: number): number {

@@ -5,7 +5,8 @@
  */
 import type { BatchHeader } from '@tributary/record';
 import type { LogConfig } from './partition-log';
-import { INDEX_INTERVAL_BYTES, SEGMENT_OFFSETS_MAX, type Segment } from './segment';
+import { SEGMENT_OFFSETS_MAX, type Segment } from './segment';
+import { INDEX_INTERVAL_BYTES } from './segment-indexes';
 
 const OFFSET_ENTRY_BYTES = 8;
 const TIME_ENTRY_BYTES = 12;

@@ -18,13 +18,16 @@
  *              then one for each entry of the offset index
  *            CRC-32C of all bytes before it u32
  *
- * Big-endian; times in ms since the epoch; times and the offset of the largest timestamp are -1 when the segment
- * is empty. Invariant: what `decodeSeal` gives was written by `encodeSeal`, byte for byte. Called by the segment.
+ * Big-endian; times in ms since the epoch. -1 stands for the times of an empty segment, and for the largest timestamp and its
+ * offset also where compaction has left no record. Invariant: what `decodeSeal` gives was written by `encodeSeal`, byte for byte. Called by the segment.
  */
 import { TributaryError } from '@tributary/common';
 import { crc32c } from '@tributary/record';
 import type { EpochEntry } from './leader-epoch-cache';
 import type { TimestampedOffset } from './partition-log';
+
+/** Offsets in a segment are relative to its base offset, in the indexes with 31 bits. */
+export const SEGMENT_OFFSETS_MAX = 2 ** 31 - 1;
 
 const MAGIC = 0x5453454c;
 const VERSION = 1;
@@ -113,7 +116,7 @@ export function decodeSealHead(bytes: Buffer, path: string): SealHead {
     throw new TributaryError('UNKNOWN_FORMAT', message, { details: { path, version } });
   }
   const long = (at: number): number => Number(bytes.readBigInt64BE(at));
-  const isEmpty = long(84) === NONE;
+  const isEmpty = long(24) === 0;
   const baseOffset = long(8);
   return {
     baseOffset,
@@ -125,7 +128,7 @@ export function decodeSealHead(bytes: Buffer, path: string): SealHead {
     sealedAt: long(52),
     firstAppendAt: isEmpty ? undefined : long(60),
     firstTimestamp: isEmpty ? undefined : long(68),
-    maxTimestamp: isEmpty ? undefined : { timestamp: long(76), offset: long(84) },
+    maxTimestamp: long(84) === NONE ? undefined : { timestamp: long(76), offset: long(84) },
     epochs: Array.from({ length: bytes.readUInt32BE(92) }, (_, i) => {
       const at = EPOCHS_AT + i * EPOCH_BYTES;
       return { epoch: bytes.readInt32BE(at), startOffset: baseOffset + bytes.readUInt32BE(at + 4) };

@@ -1,62 +1,65 @@
 /**
- * One file of a log with its two indexes: `<base offset, 20 digits>.log .index .timeindex`. Invariant: the
- * file holds whole batches with rising offsets from `baseOffset` on, the last one ends at `nextOffset`;
- * an index entry is made for the batch that comes after 4 KiB without one. Called by log, loader and reader.
+ * One file of a log with what lies beside it: `<base offset, 20 digits>.log .index .timeindex .seal`. Invariant: the
+ * file holds whole batches with rising offsets from `baseOffset` on, the last one ends at `nextOffset`; an index
+ * entry and an interval of the seal begin with the batch that comes after 4 KiB without one. What is read from
+ * it is checked against both. Called by log, loader and reader.
  */
 import type { BatchHeader } from '@tributary/record';
 import { scanBatches, type ScannedBatch } from './batch-scan';
-import type { Disk, DiskFile } from './disk';
-import { OffsetIndex } from './offset-index';
+import type { PooledFile } from './file-pool';
+import type { IntervalIndex } from './interval-index';
+import type { LogFiles } from './log-files';
+import type { OffsetIndex } from './offset-index';
 import type { TimestampedOffset } from './partition-log';
-import { TimeIndex } from './time-index';
+import { rebuildSegment } from './segment-rebuild';
+import { SegmentIndexes, type SealFacts } from './segment-indexes';
+import type { SealHead } from './segment-seal';
+import type { TimeIndex } from './time-index';
 
-export const INDEX_INTERVAL_BYTES = 4096;
-/** Offsets in the indexes are relative and have 31 bits. */
-export const SEGMENT_OFFSETS_MAX = 2 ** 31 - 1;
+export { SEGMENT_OFFSETS_MAX } from './segment-seal';
 
 export class Segment {
-  readonly file: DiskFile;
-  readonly offsetIndex: OffsetIndex;
-  readonly timeIndex: TimeIndex;
+  readonly file: PooledFile;
+  readonly indexes: SegmentIndexes;
   /** One past the last offset in it; its base offset when it is empty. */
   nextOffset: number;
+  /** Wall time after which nothing was written to it; undefined: it is not sealed. */
+  sealedAt: number | undefined;
+  /** Wall time of this broker at the first append, as far as it is known. undefined: empty. */
+  firstAppendAt: number | undefined;
+  /** Base timestamp of the first batch. undefined: empty. */
+  firstTimestamp: number | undefined;
   private latest: TimestampedOffset | undefined;
-  private unindexedBytes = 0;
 
   private constructor(
-    private readonly disk: Disk,
-    directory: string,
+    private readonly files: LogFiles,
     readonly baseOffset: number,
-    suffix = '',
+    /** Of its file names: it is not part of the log yet. */
+    private suffix: string,
+    open: (path: string) => PooledFile,
   ) {
-    const path = `${directory}/${segmentName(baseOffset)}`;
-    this.file = disk.openFile(`${path}.log${suffix}`, { create: true });
-    this.offsetIndex = new OffsetIndex(disk, `${path}.index${suffix}`, baseOffset);
-    this.timeIndex = new TimeIndex(disk, `${path}.timeindex${suffix}`, baseOffset);
+    this.file = open(this.path('log'));
+    this.indexes = new SegmentIndexes(files, baseOffset, (extension) => this.path(extension));
     this.nextOffset = baseOffset;
   }
 
-  /**
-   * Empty, also when files of that name are left from before.
-   * @param suffix of its file names: it is not part of the log yet
-   */
-  static create(disk: Disk, directory: string, baseOffset: number, suffix = ''): Segment {
-    const segment = new Segment(disk, directory, baseOffset, suffix);
-    if (segment.file.size > 0) segment.file.truncate(0);
+  /** Empty, also when files of that name are left from before. */
+  static create(files: LogFiles, baseOffset: number, suffix = ''): Segment {
+    const open = (path: string): PooledFile => files.resources.files.create(path);
+    const segment = new Segment(files, baseOffset, suffix, open);
+    segment.indexes.removeSeal();
+    segment.reset();
     return segment;
   }
 
-  /** As it lies there; indexes are yet to be loaded or rebuilt. */
-  static open(disk: Disk, directory: string, baseOffset: number): Segment {
-    return new Segment(disk, directory, baseOffset);
+  /** As it lies there; it must be trusted, or verified, before it is used. */
+  static open(files: LogFiles, baseOffset: number, suffix = ''): Segment {
+    const open = (path: string): PooledFile => files.resources.files.file(path);
+    return new Segment(files, baseOffset, suffix, open);
   }
 
   get size(): number {
     return this.file.size;
-  }
-
-  get bytesSinceIndexEntry(): number {
-    return this.unindexedBytes;
   }
 
   /** Largest timestamp and the last offset of the batch that has it. undefined: empty. */
@@ -64,8 +67,42 @@ export class Segment {
     return this.latest;
   }
 
+  /** Where to read, and the sums of what must be found there. */
+  get intervals(): IntervalIndex {
+    this.load();
+    return this.indexes.intervals;
+  }
+
+  get offsetIndex(): OffsetIndex {
+    this.load();
+    return this.indexes.offsets;
+  }
+
+  get timeIndex(): TimeIndex {
+    this.load();
+    return this.indexes.times;
+  }
+
+  /** Of the larger index, loaded or not. */
+  get indexBytes(): number {
+    const { offsets, times } = this.indexes;
+    return Math.max(offsets.byteLength, times.byteLength);
+  }
+
+  get bytesSinceIndexEntry(): number {
+    this.load();
+    return this.size - this.indexes.lastEntryPosition;
+  }
+
+  get indexBytesInMemory(): number {
+    return this.indexes.memoryBytes;
+  }
+
   /** Writes batches whose headers, in order, are `headers`. After an error the file is as before, or the caller hears of a second one. */
   append(batches: Buffer, headers: readonly BatchHeader[]): void {
+    this.load();
+    this.indexes.removeSeal();
+    if (this.leavesGap(headers)) this.files.noteGap();
     const before = this.file.size;
     try {
       this.file.append([batches]);
@@ -73,136 +110,179 @@ export class Segment {
       this.file.truncate(before);
       throw error;
     }
+    if (before === 0) this.firstAppendAt = this.files.now();
     let position = before;
     for (const header of headers) {
-      this.note(position, header);
+      this.note(position, header, batches, position - before);
       position += header.sizeInBytes;
     }
+    this.files.resources.indexes.used(this);
   }
 
-  /** A batch lies at `position`: the bookkeeping of append, recovery and index rebuild. */
-  note(position: number, header: BatchHeader): void {
+  /** A batch lies at `position`, and in `bytes` at `at`: the bookkeeping of append, recovery and rebuild. */
+  note(position: number, header: BatchHeader, bytes: Buffer, at: number): void {
+    if (position === 0) this.firstTimestamp = header.baseTimestamp;
     this.noteTimestamp(header);
-    if (this.unindexedBytes > INDEX_INTERVAL_BYTES) {
-      this.offsetIndex.append(header.lastOffset, position);
-      if (this.latest) this.timeIndex.append(this.latest.timestamp, this.latest.offset);
-      this.unindexedBytes = 0;
-    }
-    this.unindexedBytes += header.sizeInBytes;
+    this.indexes.note({ position, header }, { bytes, at }, this.latest);
     this.nextOffset = header.lastOffset + 1;
   }
 
-  /** Where to begin looking for the batch that contains `offset`. */
-  positionFor(offset: number): number {
-    this.ensureIndexes();
-    return this.offsetIndex.lookup(offset);
-  }
-
-  /** The first batch that reaches to `offset` or beyond. */
+  /** The first batch that reaches to `offset` or beyond. Throws CORRUPT_LOG, as all that reads. */
   findBatch(offset: number): ScannedBatch | undefined {
-    for (const batch of this.scan(this.positionFor(offset))) {
+    for (const batch of this.scan(offset)) {
       if (batch.header.lastOffset >= offset) return batch;
     }
     return undefined;
   }
 
-  scan(from = 0): Generator<ScannedBatch> {
-    return scanBatches(this.file, from);
+  /** Checked batches, from a little before `offset` on. */
+  scan(offset = this.baseOffset): Generator<ScannedBatch> {
+    const { intervals, size } = this;
+    return scanBatches(this.file, { intervals, size, path: this.file.path }, offset);
   }
 
-  /** Cuts the file at a batch boundary; `nextOffset` is where the log ends then. */
-  truncate(position: number, nextOffset: number): void {
-    this.ensureIndexes();
+  /** Cuts the file at a batch boundary. */
+  truncate(position: number): void {
+    const kept = this.lastInterval(position);
+    this.indexes.removeSeal();
     this.file.truncate(position);
-    this.offsetIndex.cutFrom(nextOffset);
-    this.timeIndex.cutFrom(nextOffset);
-    this.nextOffset = nextOffset;
-    this.noteTail();
+    this.sealedAt = undefined;
+    if (position === 0) return this.reset();
+    this.indexes.cutBefore(position);
+    this.latest = this.indexes.times.last;
+    for (const batch of kept) this.note(batch.position, batch.header, batch.bytes, 0);
   }
 
-  /** The last time index entry tells the largest timestamp; needed once nothing is appended any more. */
-  seal(): void {
-    if (this.latest) this.timeIndex.append(this.latest.timestamp, this.latest.offset);
+  /** Nothing is appended any more: the last time index entry tells the largest timestamp. */
+  finish(): void {
+    if (!this.latest || !this.indexes.isLoaded) return; // what was unloaded is finished
+    this.indexes.times.append(this.latest.timestamp, this.latest.offset);
   }
 
-  /** Loads or rebuilds the indexes; false: the file does not end with a whole batch. */
-  openIndexes(): boolean {
-    if (!this.loadIndexes()) return this.rebuildIndexes();
-    return this.noteTail() === this.size;
+  /** Finished, for good. */
+  seal(sealedAt = this.files.now()): void {
+    this.finish();
+    this.sealedAt = sealedAt;
   }
 
-  /** Back in memory, if they were unloaded. */
-  ensureIndexes(): void {
-    if (this.offsetIndex.isLoaded && this.timeIndex.isLoaded) return;
-    if (!this.loadIndexes()) this.rebuildIndexes();
+  /** Takes over what the seal says, without reading the file. undefined: none is there that fits, so it must be verified. */
+  trust(): SealHead | undefined {
+    const head = this.indexes.readHead();
+    if (!head || !this.fits(head)) return undefined;
+    this.indexes.adopt(head);
+    this.nextOffset = head.nextOffset;
+    this.latest = head.maxTimestamp;
+    this.firstTimestamp = head.firstTimestamp;
+    this.firstAppendAt = head.firstAppendAt;
+    this.sealedAt = head.sealedAt;
+    return head;
   }
 
+  /** Brings into memory what lies beside the file, or makes it anew. Throws CORRUPT_LOG. */
+  load(): void {
+    if (this.indexes.isLoaded) return;
+    const seal = this.indexes.readSeal();
+    const fitting = seal && this.fits(seal) ? seal : undefined;
+    if (!fitting || !this.indexes.load(fitting)) rebuildSegment(this, this.files, fitting);
+    this.files.resources.indexes.used(this);
+  }
+
+  /** It is read, or about to be. */
+  used(): void {
+    this.load();
+    this.files.resources.indexes.used(this);
+  }
+
+  /** Frees the memory, if the files have it all. */
   unloadIndexes(): void {
-    this.offsetIndex.unload();
-    this.timeIndex.unload();
+    this.indexes.unload(this.size);
+    if (!this.indexes.isLoaded) this.files.resources.indexes.dropped(this);
   }
 
   /** Forgets all that `note` has learnt. */
   reset(): void {
-    this.offsetIndex.reset();
-    this.timeIndex.reset();
+    this.indexes.reset();
     this.nextOffset = this.baseOffset;
-    this.latest = undefined;
-    this.unindexedBytes = 0;
+    this.latest = this.firstTimestamp = undefined;
+    if (this.size === 0) this.firstAppendAt = undefined;
   }
 
-  persistIndexes(): void {
-    this.offsetIndex.persist();
-    this.timeIndex.persist();
+  /**
+   * Brings the files beside the log up to date. Throws DISK_FULL or STORAGE_ERROR.
+   * @param epochsCrc of the epoch file, when it is not written any more either
+   */
+  persistIndexes(epochsCrc = 0): void {
+    const facts = this.facts(epochsCrc);
+    if (this.indexes.isStored(facts, this.sealedAt !== undefined)) return;
+    this.load();
+    this.indexes.persist(facts);
   }
 
   async syncIndexes(): Promise<void> {
-    await Promise.all([this.offsetIndex.sync(), this.timeIndex.sync()]);
+    await this.indexes.sync();
+  }
+
+  /** All its files get this suffix. */
+  rename(suffix: string): void {
+    this.suffix = suffix;
+    this.file.rename(this.path('log'));
+    this.indexes.rename((extension) => this.path(extension));
+    this.files.directoryDirty = true;
+  }
+
+  close(): void {
+    this.file.close();
+    this.files.resources.indexes.dropped(this);
   }
 
   remove(): void {
-    this.file.close();
-    for (const path of [this.offsetIndex.path, this.timeIndex.path, this.file.path]) {
-      this.disk.remove(path);
-    }
+    this.close();
+    for (const path of [...this.indexes.paths, this.file.path]) this.files.disk.remove(path);
+    this.files.directoryDirty = true;
   }
 
-  private loadIndexes(): boolean {
-    if (!this.offsetIndex.load() || !this.timeIndex.load()) return false;
-    if (this.size > 0 && this.offsetIndex.lastPosition >= this.size) return false;
-    return this.size > 0 ? this.timeIndex.count > 0 : this.offsetIndex.count === 0;
+  private path(extension: string): string {
+    return `${this.files.directory}/${segmentName(this.baseOffset)}.${extension}${this.suffix}`;
   }
 
-  private rebuildIndexes(): boolean {
-    this.reset();
-    let end = 0;
-    for (const { position, header } of this.scan()) {
-      this.note(position, header);
-      end = position + header.sizeInBytes;
-    }
-    this.seal();
-    return end === this.size;
+  private fits(head: SealHead): boolean {
+    return head.baseOffset === this.baseOffset && head.logBytes === this.size;
   }
 
-  /** What lies behind the last index entry is learnt from the file. Returns where the last whole batch ends. */
-  private noteTail(): number {
-    this.latest = this.timeIndex.last;
-    let end = this.offsetIndex.lastPosition;
-    this.unindexedBytes = 0;
-    this.nextOffset = this.baseOffset;
-    for (const { position, header } of this.scan(end)) {
-      this.noteTimestamp(header);
-      this.unindexedBytes += header.sizeInBytes;
-      this.nextOffset = header.lastOffset + 1;
-      end = position + header.sizeInBytes;
-    }
-    return end;
+  private facts(epochsCrc: number): SealFacts {
+    const { nextOffset, firstAppendAt, firstTimestamp, latest: maxTimestamp } = this;
+    const sealedAt = this.sealedAt ?? this.files.now();
+    const logBytes = this.size;
+    return {
+      nextOffset, logBytes, epochsCrc, sealedAt, firstAppendAt, firstTimestamp, maxTimestamp,
+    }; // prettier-ignore
   }
 
   private noteTimestamp(header: BatchHeader): void {
     if (header.recordsCount === 0) return; // emptied by compaction: no record has that timestamp
     if (this.latest && header.maxTimestamp <= this.latest.timestamp) return;
     this.latest = { timestamp: header.maxTimestamp, offset: header.lastOffset };
+  }
+
+  private leavesGap(headers: readonly BatchHeader[]): boolean {
+    let { nextOffset } = this;
+    return headers.some(({ baseOffset, lastOffset }) => {
+      const isGap = baseOffset > nextOffset;
+      nextOffset = lastOffset + 1;
+      return isGap;
+    });
+  }
+
+  /** Its checked batches below `position`, which lies in it or at its end. */
+  private lastInterval(position: number): ScannedBatch[] {
+    const { intervals } = this;
+    const batches: ScannedBatch[] = [];
+    if (position === 0) return batches;
+    for (const batch of this.scan(intervals.firstOffset(intervals.at(position - 1)))) {
+      if (batch.position >= position) break;
+      batches.push(batch);
+    }
+    return batches;
   }
 }
 

@@ -1,13 +1,14 @@
 /**
  * What offset and time index have in common: rising entries of fixed width, kept in memory while a segment
  * is written or in use, appended to their file when it is sealed. An index holds nothing that its segment
- * does not say too: one that is missing or does not check is rebuilt, so it needs no sync of its own
- * before the segment counts as flushed.
+ * does not say too: a file that is missing, or is not the one that the seal vouches for, is rebuilt.
  */
 import { assert } from '@tributary/common';
+import { crc32c } from '@tributary/record';
 import type { Disk } from './disk';
+import type { FileSum } from './segment-seal';
 
-const FIRST_ENTRIES = 64;
+const FIRST_ENTRIES = 4;
 
 export abstract class SparseIndex {
   /** undefined: only in the file. */
@@ -19,10 +20,15 @@ export abstract class SparseIndex {
 
   protected constructor(
     private readonly disk: Disk,
-    readonly path: string,
+    private currentPath: string,
     private readonly entryBytes: number,
   ) {}
 
+  get path(): string {
+    return this.currentPath;
+  }
+
+  /** Also when it is not loaded. */
   get count(): number {
     return this.entries;
   }
@@ -44,28 +50,41 @@ export abstract class SparseIndex {
     this.current = false;
   }
 
-  /** Reads the file. False: it is missing or damaged, and the index is empty now. */
-  load(): boolean {
+  get byteLength(): number {
+    return this.entries * this.entryBytes;
+  }
+
+  /** Of all entries. Only while loaded. */
+  get sum(): FileSum {
+    const bytes = this.bytes.subarray(0, this.entries * this.entryBytes);
+    return { bytes: bytes.length, crc: crc32c(bytes) };
+  }
+
+  get memoryBytes(): number {
+    return this.loaded?.length ?? 0;
+  }
+
+  /** Not in memory, and in the file as `sum` says. */
+  assumeStored(sum: FileSum): void {
+    this.loaded = undefined;
+    this.entries = this.persisted = sum.bytes / this.entryBytes;
+    this.current = true;
+  }
+
+  /** Reads the file. False: it is missing or not this one, and the index is empty now. */
+  load(expected: FileSum): boolean {
     const bytes = this.readFile();
-    if (!bytes || bytes.length % this.entryBytes !== 0) {
-      this.reset();
-      return false;
-    }
+    this.reset();
+    if (bytes?.length !== expected.bytes || crc32c(bytes) !== expected.crc) return false;
     this.loaded = bytes;
     this.entries = this.persisted = bytes.length / this.entryBytes;
     this.current = true;
-    for (let i = 0; i < this.entries; i += 1) {
-      if (!this.rises(i)) {
-        this.reset();
-        return false;
-      }
-    }
     return true;
   }
 
-  /** Frees the memory, if the file has it all. */
-  unload(): void {
-    if (this.current) this.loaded = undefined;
+  rename(path: string): void {
+    this.disk.rename(this.currentPath, path);
+    this.currentPath = path;
   }
 
   /** Brings the file up to date. Throws DISK_FULL or STORAGE_ERROR. */
@@ -82,20 +101,8 @@ export abstract class SparseIndex {
     }
   }
 
-  async sync(): Promise<void> {
-    const file = this.disk.openFile(this.path);
-    try {
-      await file.datasync();
-    } finally {
-      file.close();
-    }
-  }
-
-  /** Is entry `i` above the one before it? */
-  protected abstract rises(i: number): boolean;
-
   protected get bytes(): Buffer {
-    assert(this.loaded, `index ${this.path} is not loaded`);
+    assert(this.loaded, `index ${this.currentPath} is not loaded`);
     return this.loaded;
   }
 
@@ -112,7 +119,8 @@ export abstract class SparseIndex {
     return at;
   }
 
-  protected keep(count: number): void {
+  /** The first `count` entries stay. */
+  keep(count: number): void {
     if (count >= this.entries) return;
     this.entries = count;
     this.persisted = Math.min(this.persisted, count);

@@ -42,11 +42,6 @@ export class TimeIndex extends SparseIndex {
     this.keep(this.countWhile((i) => this.offset(i) < offset));
   }
 
-  protected rises(i: number): boolean {
-    if (i === 0) return this.offset(0) >= this.baseOffset;
-    return this.timestamp(i) > this.timestamp(i - 1) && this.offset(i) > this.offset(i - 1);
-  }
-
   private timestamp(i: number): number {
     return Number(this.bytes.readBigInt64BE(i * ENTRY_BYTES));
   }

@@ -18,12 +18,10 @@ export function firstAtOrAfter(
   for (const segment of segments.within(from, below)) {
     if ((segment.maxTimestamp?.timestamp ?? -Infinity) < timestamp) continue;
     segments.touch(segment);
-    segment.ensureIndexes();
-    const position = segment.positionFor(segment.timeIndex.lookup(timestamp));
-    for (const batch of segment.scan(position)) {
+    for (const batch of segment.scan(segment.timeIndex.lookup(timestamp))) {
       if (batch.header.baseOffset >= below) return undefined;
       if (batch.header.maxTimestamp < timestamp || batch.header.lastOffset < from) continue;
-      const found = recordsOf(segment, batch).find(
+      const found = decodeBatch(batch.bytes).find(
         (record) => record.timestamp >= timestamp && record.offset >= from,
       );
       if (found) return found.offset < below ? pick(found) : undefined;
@@ -41,12 +39,13 @@ export function latestBelow(
   let best: TimestampedOffset | undefined;
   for (const segment of segments.within(from, below)) {
     if ((segment.maxTimestamp?.timestamp ?? -Infinity) <= (best?.timestamp ?? -Infinity)) continue;
+    segments.touch(segment);
     const isWhole = segment.baseOffset >= from && segment.nextOffset <= below;
     for (const batch of isWhole ? latestBatch(segments, segment) : segment.scan()) {
       const { baseOffset, lastOffset, maxTimestamp } = batch.header;
       if (baseOffset >= below) break;
       if (lastOffset < from || maxTimestamp <= (best?.timestamp ?? -Infinity)) continue;
-      for (const record of recordsOf(segment, batch)) {
+      for (const record of decodeBatch(batch.bytes)) {
         if (record.offset < from || record.offset >= below) continue;
         if (record.timestamp > (best?.timestamp ?? -Infinity)) best = pick(record);
       }
@@ -60,10 +59,6 @@ function latestBatch(segments: SegmentList, segment: Segment): readonly ScannedB
   segments.touch(segment);
   const batch = segment.maxTimestamp && segment.findBatch(segment.maxTimestamp.offset);
   return batch ? [batch] : [];
-}
-
-function recordsOf(segment: Segment, { position, header }: ScannedBatch): DecodedRecord[] {
-  return decodeBatch(segment.file.read(position, header.sizeInBytes));
 }
 
 function pick({ offset, timestamp }: DecodedRecord): TimestampedOffset {

@@ -34,7 +34,7 @@ import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import { OwedAcknowledgements } from './owed-acknowledgements';
 import type { LeaderEnd } from './refill';
-import { cutFor } from './truncation';
+import { cutFor, type Cut } from './truncation';
 
 export interface FollowedPartitionHost {
   readonly clock: Clock;
@@ -249,8 +249,24 @@ export class FollowedPartition {
     // Below the HW it is not a tail that was never committed: an election lost records.
     if (cut.offset < partition.state.highWatermark) host.logger.warn('log cut below the HW', facts);
     else host.logger.info('log cut to where the leader agrees', facts);
+    const preparing = log.prepareCut(
+      cut.restart ? Math.min(cut.offset, log.logStartOffset) : cut.offset,
+    );
+    if (!preparing) return this.cut(cut);
+    const { attachId } = this;
+    const ifStillWanted = (then: () => void): void => {
+      if (this.isCurrent && attachId !== undefined && attachId === this.attachId) then();
+    };
+    preparing.then(
+      () => ifStillWanted(() => this.cut(cut)),
+      (error: unknown) =>
+        ifStillWanted(() => this.attachLater(TributaryError.from(error, 'STORAGE_ERROR'))),
+    );
+  }
+
+  private cut(cut: Cut): void {
     try {
-      partition.truncate(cut.offset, cut.restart);
+      this.partition.truncate(cut.offset, cut.restart);
     } catch (error) {
       return this.attachLater(TributaryError.from(error, 'STORAGE_ERROR'));
     }

@@ -88,7 +88,7 @@ export class CompactionPass {
       if (segment.nextOffset <= from) continue;
       await this.unlessRemoved([segment], async () => {
         log.segments.touch(segment);
-        for await (const { batch, header } of readBatches(segment, segment.positionFor(from))) {
+        for await (const { batch, header } of readBatches(segment, from)) {
           this.check();
           if (header.lastOffset < from || header.isControl) continue;
           visitKeys(
@@ -153,7 +153,7 @@ export class CompactionPass {
         return [];
       }
       const { baseOffset, size: sizeBytes } = segment;
-      const indexBytes = Math.max(segment.offsetIndex.count * 8, segment.timeIndex.count * 12);
+      const indexBytes = segment.indexBytes;
       return [{ segment, baseOffset, endOffset, sizeBytes, indexBytes }];
     });
     const [group] = groupSegments(candidates, { ...config, offsetsMax: SEGMENT_OFFSETS_MAX });

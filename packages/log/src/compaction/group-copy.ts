@@ -105,7 +105,7 @@ export class GroupCopy {
   ): Promise<CopyCounts | undefined> {
     const { log, group, options } = this;
     const baseOffset = (group[0] as Segment).baseOffset;
-    const segment = Segment.create(log.disk, log.directory, baseOffset, CLEANED);
+    const segment = Segment.create(log.files, baseOffset, CLEANED);
     const swap = new SegmentSwap(log, group, segment);
     try {
       const { recordsDropped, isSame, hasStamped } = await this.copyTo(segment, times);
@@ -160,7 +160,8 @@ export class GroupCopy {
     }
     writer.flush();
     assert(segment.nextOffset === end, 'the last batch of a group is kept');
-    segment.seal();
+    segment.firstAppendAt = group[0]?.firstAppendAt;
+    segment.seal(group.at(-1)?.sealedAt);
     segment.persistIndexes();
     const isSame = group.length === 1 && !hasStamped && segment.size === group[0]?.size;
     return { recordsDropped, hasStamped, isSame };

@@ -28,7 +28,7 @@ export class SegmentSwap {
   /** Step 2; the directory is yet to be synced. */
   commit(): void {
     assert(this.stage === 'written', 'a swap is committed once');
-    this.cleaned.file.close();
+    this.cleaned.close();
     this.rename(CLEANED, SWAP);
     this.stage = 'committed';
   }
@@ -52,10 +52,10 @@ export class SegmentSwap {
     const [first, ...others] = originals;
     for (const original of originals) log.bytes -= original.size;
     for (const original of others) original.remove();
-    first?.file.close();
+    first?.close();
     this.rename(SWAP, '');
-    const segment = Segment.open(log.disk, log.directory, cleaned.baseOffset);
-    assert(segment.openIndexes(), `${segment.file.path} is whole`);
+    const segment = Segment.open(log.files, cleaned.baseOffset);
+    assert(segment.trust(), `${segment.file.path} is whole`);
     log.bytes += segment.size;
     log.segments.replace(originals, segment);
     log.sealTimes.replaced(originals[originals.length - 1] as Segment, segment);
@@ -69,7 +69,7 @@ export class SegmentSwap {
     if (this.stage === 'over') return;
     const suffix = this.stage === 'committed' ? SWAP : CLEANED;
     this.stage = 'over';
-    this.cleaned.file.close();
+    this.cleaned.close();
     // The .log first: without it the others say nothing.
     for (const name of segmentFileNames(this.cleaned.baseOffset).reverse()) {
       this.log.disk.remove(`${this.log.directory}/${name}${suffix}`);

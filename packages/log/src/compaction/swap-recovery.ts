@@ -33,8 +33,9 @@ function finishSwap(
   { base, names }: { readonly base: number; readonly names: readonly string[] },
 ): void {
   const path = (name: string): string => `${directory}/${name}`;
-  const [log] = segmentFileNames(base).slice(-1);
-  const end = batchesEnd(disk, path(`${log}${SWAP}`), base);
+  const [seal, log] = segmentFileNames(base).slice(-2);
+  const files = { log: path(`${log}${SWAP}`), seal: path(`${seal}${SWAP}`) };
+  const end = batchesEnd(disk, files, base);
   for (const name of names) {
     const original = Number(SEGMENT_LOG.exec(name)?.[1] ?? NaN);
     if (!(original > base && original < end)) continue;

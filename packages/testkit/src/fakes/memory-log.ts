@@ -258,6 +258,10 @@ export class MemoryLog implements PartitionLog {
     this.logStartOffset = offset;
   }
 
+  prepareCut(): undefined {
+    return undefined;
+  }
+
   get cutsAreSettled(): boolean {
     return this.cutsSettled;
   }

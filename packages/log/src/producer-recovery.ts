@@ -1,0 +1,26 @@
+/**
+ * Producer states of a log that is being opened: the newest snapshot that checks, then the headers of the batches behind
+ * it as the segments are read anyway, so that recovery reads each byte once. Called by the loader.
+ */
+import type { BatchHeader } from '@tributary/record';
+import type { RecoveryObserver } from './log-recovery';
+import type { ProducerStates } from './producer-states';
+import type { Segment } from './segment';
+
+export class ProducerRecovery implements RecoveryObserver {
+  constructor(
+    private readonly states: ProducerStates,
+    /** Batches from here on are not in the snapshot. */
+    private readonly from: number,
+  ) {}
+
+  trusted(segment: Segment, following = Infinity): void {
+    if (Math.min(following, segment.nextOffset) <= this.from) return;
+    for (const { header } of segment.scan(this.from)) this.verified(header);
+    segment.unloadIndexes();
+  }
+
+  verified(header: BatchHeader): void {
+    if (header.baseOffset >= this.from) this.states.record(header);
+  }
+}
