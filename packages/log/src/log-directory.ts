@@ -64,9 +64,7 @@ export class LogDirectory implements LogStore {
     this.logCheckpoints = new LogCheckpoints(this.checkpoints, () => this.present.all(), options);
     this.compactor = new Compactor(options);
     this.maintenance = this.makeMaintenance();
-    const onFailed = (): void => void this.health.suspect();
-    const unsyncedMayBeLost = this.previousStop.kind !== 'process';
-    const calls = { ...this.logCheckpoints.calls, onFailed, unsyncedMayBeLost };
+    const calls = { ...this.logCheckpoints.calls, onFailed: () => void this.health.suspect() };
     this.opener = new LogOpener(options, calls, this.logCheckpoints);
     this.health = new DirectoryHealth({
       ...options,
@@ -271,6 +269,7 @@ export class LogDirectory implements LogStore {
       recover: this.cleanShutdownEpoch === undefined,
       refused,
       ...stored,
+      unsyncedMayBeLost: this.previousStop.kind !== 'process',
       ...this.opener.shared,
     });
     this.present.take(loaded, stored, this.checkpoints.highWatermarks.read());

@@ -13,9 +13,8 @@ import type { ReplicaId } from './log-store';
 import type { LogConfig } from './partition-log';
 import { readTopicId, writeTopicId } from './partition-metadata';
 
-/** What a log calls, and what the directory knows of all of them. */
-export type LogCalls = LogCheckpoints['calls'] &
-  Required<Pick<LogOptions, 'onFailed' | 'unsyncedMayBeLost'>>;
+/** What a log calls. */
+export type LogCalls = LogCheckpoints['calls'] & Required<Pick<LogOptions, 'onFailed'>>;
 
 export class LogOpener {
   /** With the descriptors and the memory that all logs have together. */
