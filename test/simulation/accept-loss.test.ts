@@ -34,7 +34,7 @@ async function write(count: number): Promise<void> {
 function damage(brokerId: number): number {
   const { disk } = cluster.broker(brokerId);
   const logs = disk.list(`/data/${TOPIC}-0`).filter((name) => name.endsWith('.log'));
-  disk.flipBit(`/data/${TOPIC}-0/${logs[1]}`, 8, 7);
+  disk.flipBit(`/data/${TOPIC}-0/${logs[1]}`, 90);
   return Number(logs[1]!.slice(0, 20));
 }
 
@@ -75,6 +75,7 @@ describe('replication factor 1', () => {
       const { partitions } = await client.admin().describeTopic(TOPIC);
       expect(partitions[0]).toMatchObject({ leader: undefined, isr: [owner] });
       expect(partitions[0]!.offlineReplicas).toMatchObject([{ brokerId: owner }]);
+      expect(partitions[0]!.offlineReplicas[0]!.reason).toContain(`/data/${TOPIC}-0/`);
       const accepted = await client.admin().acceptLoss(TOPIC, 0, { brokerId: owner });
       expect(accepted.lost).toMatchObject([{ fromOffset: BigInt(lost), toOffset: BigInt(lost + 1), position: 0 }]); // prettier-ignore
       await write(5);

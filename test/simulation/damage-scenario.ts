@@ -109,15 +109,29 @@ export class DamageScenario {
     const brokerId = random.next() < 0.5 ? leader : ids[randomInteger(random, ids.length)]!;
     const { disk } = cluster.broker(brokerId);
     const directory = `/data/${TOPIC}-${partition}`;
-    const files = disk.list(directory).filter((name) => /^[0-9]{20}\.log$/.test(name));
-    const path = `${directory}/${files[randomInteger(random, files.length)]}`;
+    const names = disk.list(directory).filter((name) => !name.endsWith('.tmp'));
+    // Most of them in batches; some in what lies beside: indexes, seals, snapshots, checkpoints.
+    const chosen = random.next() < 0.7 ? names.filter((name) => name.endsWith('.log')) : names;
+    const path = `${directory}/${chosen[randomInteger(random, chosen.length)]}`;
+    const byte = this.byteOf(path, brokerId);
+    if (byte === undefined) return undefined;
+    disk.flipBit(path, byte, randomInteger(random, 8));
+    cluster.note(`broker ${brokerId}: a bit of byte ${byte} in ${path} is flipped`);
+    return { brokerId, partition, path };
+  }
+
+  /** In a batch, where there are some: they are small, and their headers would be met too seldom. */
+  private byteOf(path: string, brokerId: number): number | undefined {
+    const { random } = this.cluster;
+    const { disk } = this.cluster.broker(brokerId);
+    const size = disk.fileSize(path);
+    if (size === 0) return undefined;
+    if (!path.endsWith('.log')) return randomInteger(random, size);
     const batches = batchesOf(disk.openFile(path));
     const batch = batches[randomInteger(random, batches.length)];
     if (!batch) return undefined;
-    const byte = batch.position + 8;
-    disk.flipBit(path, byte, 7);
-    cluster.note(`broker ${brokerId}: a bit of byte ${byte} in ${path} is flipped`);
-    return { brokerId, partition, path };
+    const inHeader = random.next() < 0.5;
+    return batch.position + randomInteger(random, inHeader ? BATCH_HEADER_BYTES : batch.bytes);
   }
 
   /** As a scan of the whole log does. */

@@ -2,7 +2,7 @@
  * What lies in a log directory beside the logs in use: strays, damaged replicas that are being refilled, what is on its
  * way out. Invariant: nothing that was set aside is overwritten; only what is to be deleted goes. Called by LogDirectory.
  */
-import { parsePartitionName } from '@tributary/common';
+import { parsePartitionName, partitionName } from '@tributary/common';
 import type { DirectoryLogs } from './directory-logs';
 import { asideName, parseAsideName, type AsideKind, type AsideName } from './directory-names';
 import { findPartition } from './log-directory-loader';
@@ -37,9 +37,11 @@ export class DirectoryAsides {
     found?: string,
   ): Promise<string | undefined> {
     const { disk, directory, logger } = this.options;
-    const name = found ?? findPartition(this.options, topicId, partition);
-    if (!name) return undefined;
     const log = this.logs.get(topicId, partition);
+    // What it says of itself on the disk may be what is damaged.
+    const served = log && partitionName(log.topic, log.partition);
+    const name = found ?? served ?? findPartition(this.options, topicId, partition);
+    if (!name) return undefined;
     this.logs.remove(topicId, partition);
     await log?.close().catch((error: unknown) => {
       logger.warn('a log that is set aside did not close cleanly', { partition: name, error });

@@ -278,6 +278,17 @@ describe('the mark of the damage', () => {
   });
 });
 
+it('set aside by its name, where partition.metadata is damaged, too', async () => {
+  const world = await RepairWorld.filled();
+  world.disk.flipBit(`${DIRECTORY}/partition.metadata`, 20);
+  findDamage(world);
+  await world.within(world.store.setAsideDamaged(PARTITION));
+  expect(world.log).toBeUndefined();
+  const log = await world.within(world.store.create('orders', TOPIC_ID, 0, config));
+  expect(log.logEndOffset).toBe(0);
+  expect(world.store.damaged()).toEqual([PARTITION]);
+});
+
 it('set aside without room for both: it is removed at once, and the refill has room', async () => {
   const world = await RepairWorld.filled();
   world.disk.setFull(world.disk.usedBytes + 1_000);

@@ -159,6 +159,7 @@ export class RoleChanges {
       if (this.closed) return;
       const partition = await this.create(state);
       if (this.closed) return;
+      assert(!partition.log.failure, `${partition.name} begins anew with a log that failed`);
       refills.begun(state);
       this.follow(partition, state);
       this.reported.delete(key);
