@@ -86,7 +86,18 @@ test('meta.properties: whose directory it is cannot be told any more, so it is n
     disk.flipBit(path, byte, byte % 7);
     // In the comment itself it may go unnoticed: everything else is as it was.
     const isComment = byte < '# crc32c=01234567'.length;
-    expect(['CORRUPT_LOG', 'UNKNOWN_FORMAT', ...(isComment ? ['opened'] : [])]).toContain(outcome);
+    expect(['CORRUPT_LOG', ...(isComment ? ['opened'] : [])]).toContain(outcome);
+  }
+});
+
+test('meta.properties, cut anywhere: damaged, not of another format or another broker', async () => {
+  await prepare();
+  const path = `${directory}/meta.properties`;
+  for (let size = sizeOf(path) - 2; size >= 0; size -= 1) {
+    const file = disk.openFile(path);
+    file.truncate(size);
+    file.close();
+    await expect(open()).rejects.toMatchObject({ code: 'CORRUPT_LOG' });
   }
 });
 

@@ -86,22 +86,22 @@ export class MetaProperties {
   private parse(text: string): void {
     this.check(text);
     const properties = parseProperties(text);
-    const version = properties.get('version');
+    const version = properties.get('version') ?? this.lacks('version');
     if (version !== FORMAT) {
       throw new TributaryError(
         'UNKNOWN_FORMAT',
-        `data directory ${this.directory} has format ${version ?? '(none)'}, this program knows ${FORMAT}`,
+        `data directory ${this.directory} has format ${version}, this program knows ${FORMAT}`,
         {
           hint: 'Start the version that wrote it, or give the broker an empty data directory.',
           details: { path: this.file.path },
         },
       );
     }
-    const brokerId = properties.get('broker.id');
+    const brokerId = properties.get('broker.id') ?? this.lacks('broker.id');
     if (brokerId !== String(this.brokerId)) {
       throw new TributaryError(
         'INVALID_CONFIG',
-        `data directory ${this.directory} belongs to broker ${brokerId ?? '(none)'}, this broker is ${this.brokerId}`,
+        `data directory ${this.directory} belongs to broker ${brokerId}, this broker is ${this.brokerId}`,
         {
           hint: 'Correct broker.id, or point the broker to its own data directory.',
           details: { path: this.file.path },
@@ -117,7 +117,16 @@ export class MetaProperties {
     const newline = text.indexOf('\n');
     const [, expected] = CHECKSUM.exec(text.slice(0, newline)) ?? [];
     if (expected === undefined || expected === checksumOf(text.slice(newline + 1))) return;
-    throw new TributaryError('CORRUPT_LOG', `${this.file.path}: its checksum does not match`, {
+    throw this.damaged('its checksum does not match');
+  }
+
+  /** Every version wrote these lines: an empty or cut file is no other format. */
+  private lacks(property: string): never {
+    throw this.damaged(`it has no ${property}`);
+  }
+
+  private damaged(how: string): TributaryError {
+    return new TributaryError('CORRUPT_LOG', `${this.file.path}: ${how}`, {
       hint: 'A byte of it changed: check the disk. It can be written anew from the meta.properties of another log directory.',
       details: { path: this.file.path },
     });
