@@ -50,6 +50,20 @@ test('a lock of a process that lives is respected, and unlocking takes away only
   expect(fs.readFileSync(lockFile, 'utf8')).toBe('somebody else’s');
 });
 
+test('what cannot be looked at is an error, not absent', () => {
+  const path = `${directory}/loop`;
+  fs.symlinkSync(path, path);
+  for (const look of [disk.exists, disk.isDirectory, disk.list.bind(disk)]) {
+    expect(() => look(path)).toThrow('ELOOP');
+  }
+  fs.rmSync(path);
+  fs.writeFileSync(path, 'a file');
+  expect(disk.exists(`${path}/below`)).toBe(false);
+  expect(disk.isDirectory(`${path}/below`)).toBe(false);
+  expect(disk.list(`${path}/below`)).toEqual([]);
+  disk.remove(path);
+});
+
 test('a private file is readable by its owner alone', () => {
   disk.openFile(`${directory}/ticket`, { create: true, ownerOnly: true }).close();
   expect(fs.statSync(`${directory}/ticket`).mode & 0o777).toBe(0o600);

@@ -18,8 +18,9 @@ export class NodeDisk implements Disk {
     return onDisk('open', path, () => new NodeDiskFile(path, fs.openSync(path, flags, mode)));
   }
 
+  /** A disk that does not answer is an error: what is on it is not gone, and must not be made anew. */
   exists(path: string): boolean {
-    return fs.existsSync(path);
+    return statOf(path) !== undefined;
   }
 
   fileSize(path: string): number {
@@ -27,15 +28,12 @@ export class NodeDisk implements Disk {
   }
 
   list(directory: string): string[] {
-    return onDisk('list', directory, () => {
-      if (!fs.existsSync(directory)) return [];
-      return fs.readdirSync(directory).sort();
-    });
+    if (!this.exists(directory)) return [];
+    return onDisk('list', directory, () => fs.readdirSync(directory).sort());
   }
 
   isDirectory(path: string): boolean {
-    const stat = onDisk('look at', path, () => fs.statSync(path, { throwIfNoEntry: false }));
-    return stat?.isDirectory() ?? false;
+    return statOf(path)?.isDirectory() ?? false;
   }
 
   makeDirectory(path: string): void {
@@ -77,4 +75,17 @@ export class NodeDisk implements Disk {
   bootId(): string | undefined {
     return bootId();
   }
+}
+
+/** undefined: nothing lies there. */
+function statOf(path: string): fs.Stats | undefined {
+  return onDisk('look at', path, () => {
+    try {
+      return fs.statSync(path, { throwIfNoEntry: false });
+    } catch (error) {
+      // Below a file.
+      if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
+      throw error;
+    }
+  });
 }
