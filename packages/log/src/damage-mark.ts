@@ -19,6 +19,19 @@ export function markDamage(disk: Disk, directory: string, error: TributaryError)
   }
 }
 
+/** As `markDamage`, and safe from the power's: found by a start, which the next one might take for a torn end. */
+export async function keepDamage(
+  disk: Disk,
+  directory: string,
+  error: TributaryError,
+): Promise<void> {
+  try {
+    await new DurableTextFile(disk, `${directory}/${DAMAGE_FILE}`).write(`${error.message}\n`);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'DISK_FULL', 'STORAGE_ERROR', 'DATA_DIR_NOT_WRITABLE')) throw thrown;
+  }
+}
+
 /** Before anything is changed: a repair that is interrupted must not pass for a sound log. Durable when it resolves. */
 export async function keepDamageMarked(disk: Disk, directory: string): Promise<void> {
   const file = new DurableTextFile(disk, `${directory}/${DAMAGE_FILE}`);

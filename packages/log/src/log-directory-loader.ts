@@ -2,12 +2,14 @@
  * Opens all partitions that lie in a log directory. Invariant: one partition that cannot be loaded takes no other
  * with it, and nothing is deleted here but what an explicit deletion had begun. Called by LogDirectory.open.
  */
-import { parsePartitionName, partitionName, TributaryError } from '@tributary/common';
-import { checkDamage } from './damage-mark';
+import { hasCode, parsePartitionName, partitionName, TributaryError } from '@tributary/common';
+import { checkDamage, keepDamage } from './damage-mark';
 import { parseAsideName } from './directory-names';
 import { Log } from './log';
 import type { LogDirectoryOptions } from './log-directory-options';
+import type { Disk } from './disk';
 import type { LogResources } from './log-files';
+import type { LogOptions } from './log-options';
 import { PARTITION_METADATA_FILE, readTopicId } from './partition-metadata';
 
 /** Logs that are recovered at the same time. */
@@ -96,7 +98,7 @@ async function loadPartition(
   if (!parsed) return undefined;
   checkDamage(disk, directory);
   const started = clock.now();
-  const log = await Log.open(disk, directory, {
+  const log = await openOrMark(disk, directory, {
     ...parsed,
     topicId,
     config: configFor(parsed.topic),
@@ -125,6 +127,16 @@ async function loadPartition(
     elapsedMs,
   });
   return log;
+}
+
+/** What is damaged to this start is so to the next ones, too, whatever these know of how the process before them ended. */
+async function openOrMark(disk: Disk, directory: string, options: LogOptions): Promise<Log> {
+  try {
+    return await Log.open(disk, directory, options);
+  } catch (error) {
+    if (hasCode(error, 'CORRUPT_LOG')) await keepDamage(disk, directory, error);
+    throw error;
+  }
 }
 
 /** Of the segments that reach beyond `recoveryPoint`; 0 when it cannot be told. */

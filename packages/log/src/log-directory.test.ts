@@ -141,7 +141,8 @@ test('recovery that cuts below the checkpointed high watermark is told', async (
   for (const value of ['a', 'b', 'c']) append(log, value);
   await store.checkpointHighWatermarks([{ topic: 'orders', partition: 0, offset: 3 }]);
   kill();
-  disk.flipBit(`${directory}/orders-0/00000000000000000000.log`, log.sizeBytes - 1);
+  const file = disk.openFile(`${directory}/orders-0/00000000000000000000.log`);
+  file.truncate(log.sizeBytes - 1);
   const again = await open();
   expect(again.cutBelowHighWatermark).toEqual(['orders-0']);
   expect(again.checkpointedHighWatermark(ORDERS, 0)).toBe(2);

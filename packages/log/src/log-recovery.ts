@@ -4,8 +4,8 @@
  *
  *   a torn tail   from the recovery point on, nothing below it is touched: the log is cut there, what was not
  *                 synced may be lost with the power
- *   corruption    below the recovery point; or with sound batches behind it, where no power was lost; or a whole
- *                 batch that does not belong there: CORRUPT_LOG, nothing is cut, the partition stays offline
+ *   corruption    below the recovery point; or, where no power was lost, all of a batch, or anything with a sound
+ *                 batch behind it: CORRUPT_LOG, nothing is cut, the partition stays offline
  *
  * Invariant: what is kept is a prefix of what was appended, and nothing that was synced is missing. Called by the loader.
  */
@@ -18,6 +18,7 @@ import type { LogOptions } from './log-options';
 import { SEGMENT_OFFSETS_MAX, type Segment } from './segment';
 import { verifySegment, type Verdict } from './segment-verifier';
 import { hasSoundBatch } from './sound-batch-search';
+import { isTornTail } from './torn-tail';
 
 export interface RecoveryObserver {
   /** A segment that is believed; `following`: where the next one begins. */
@@ -120,6 +121,7 @@ export class LogRecovery {
     }
     if (!unsyncedMayBeLost) {
       if (isWhole || later.some(({ size }) => size > 0)) throw error;
+      if (!(await isTornTail(segment.file, position))) throw error;
       if (await hasSoundBatch(segment.file, position + 1, offset)) throw error;
     }
     this.cut = true;

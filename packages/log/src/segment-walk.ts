@@ -9,7 +9,7 @@ import type { BatchChain } from './batch-chain';
 import type { Segment } from './segment';
 
 /** As the largest max.message.bytes. More is no length but a damaged field, for which no memory is taken. */
-const BATCH_BYTES_MAX = 64 * 1024 * 1024;
+export const BATCH_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface Flaw {
   readonly position: number;
