@@ -57,13 +57,18 @@ export class IntervalCheck {
   }
 
   private endBefore(position: number): BelievedBatch[] {
-    const next = this.intervals[this.current + 1]?.position ?? Infinity;
-    if (position < next) return [];
+    if (position < this.beginOf(this.current + 1)) return [];
     const batches = this.check(this.intervals[this.current]);
-    while ((this.intervals[this.current + 1]?.position ?? Infinity) <= position) this.current += 1;
+    while (this.current < this.intervals.length && this.beginOf(this.current + 1) <= position) {
+      this.current += 1;
+    }
     this.batches = [];
     this.isTold = false;
     return batches;
+  }
+
+  private beginOf(interval: number): number {
+    return this.intervals[interval]?.position ?? Infinity;
   }
 
   private check(interval: SealInterval | undefined): BelievedBatch[] {
