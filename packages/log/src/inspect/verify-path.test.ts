@@ -1,5 +1,6 @@
 /** What `trib debug segment verify` finds: a small log, damaged in one way after another. */
 import { defaultTopicConfig, silentLogger, systemRandom } from '@tributary/common';
+import { readBatchHeader, splitBatches } from '@tributary/record';
 import { makeBatch, SimulatedClock, SimulatedDisk } from '@tributary/testkit';
 import type { Disk } from '../disk';
 import { LogDirectory } from '../log-directory';
@@ -64,15 +65,60 @@ async function verified(
 
 describe('a log that was closed cleanly', () => {
   const disk = new SimulatedDisk();
+  let files: string[];
+
   beforeAll(async () => {
     const store = await writeLog(disk);
     await store.close({ clean: true, brokerEpoch: 7 });
+    files = [
+      ...disk.list(DATA).map((name) => `${DATA}/${name}`),
+      ...disk.list(PARTITION).map((name) => `${PARTITION}/${name}`),
+    ].filter((path) => !disk.isDirectory(path));
   });
 
   test('is sound', async () => {
     expect(await verified(disk, DATA)).toEqual({ damages: [], notes: [] });
     expect(disk.list(PARTITION).filter((name) => name.endsWith('.log'))).toHaveLength(2);
   });
+
+  test('has no byte that can change unseen: the file is named, and in a .log the damaged batch', async () => {
+    let flips = 0;
+    for (const path of files) {
+      const size = disk.fileSize(path);
+      const scope = path.startsWith(PARTITION) ? PARTITION : DATA;
+      for (let at = 0; at < size; at += 1) {
+        const bit = (at * 5) % 8;
+        disk.flipBit(path, at, bit);
+        const { damages } = await verified(disk, scope);
+        disk.flipBit(path, at, bit);
+        flips += 1;
+        const named = damages.filter((damage) => damage.path === path);
+        if (named.length === 0) throw new Error(`${path}, byte ${at}: ${JSON.stringify(damages)}`);
+        if (!path.endsWith('.log')) continue;
+        const batch = batchAround(path, at);
+        for (const { position = -1, problem } of named) {
+          if (position >= batch.from && position < batch.to) continue;
+          throw new Error(
+            `${path}, byte ${at} of ${JSON.stringify(batch)}: ${position} ${problem}`,
+          );
+        }
+      }
+    }
+    expect(flips).toBeGreaterThan(9000);
+    expect(await verified(disk, DATA)).toEqual({ damages: [], notes: [] });
+  });
+
+  function batchAround(path: string, at: number): { from: number; to: number } {
+    const file = disk.openFile(path);
+    const bytes = file.read(0, file.size);
+    file.close();
+    let from = 0;
+    for (const batch of splitBatches(bytes)) {
+      if (at < from + batch.length) return { from, to: from + readBatchHeader(batch).sizeInBytes };
+      from += batch.length;
+    }
+    throw new Error('beyond the end');
+  }
 });
 
 test('a torn end of the segment that a running broker writes to is no damage once it is whole', async () => {
