@@ -72,6 +72,13 @@ test('a producer that is silent for a day is refused, one that is not is not', (
   expect(send(8, 2)).toBe('new 4');
 });
 
+test('one that begins anew is answered with its new offsets, not with those of before', () => {
+  send(7, 0);
+  clock.jumpWallTime(DAY);
+  expect(send(7, 0)).toBe('new 1');
+  expect(send(7, 0)).toBe('again 1');
+});
+
 test('KAFKA-6817: who writes records of last year is not taken for silent since then', async () => {
   expect(send(7, 0, 1000)).toBe('new 0');
   expect(send(7, 1, 1000)).toBe('new 1');

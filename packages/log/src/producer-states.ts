@@ -88,7 +88,8 @@ export class ProducerStates {
       throw refusal('OUT_OF_ORDER_SEQUENCE', header, 'a new epoch starts at sequence 0');
     }
     const lastSequence = lastSequenceOf(header);
-    const repeated = known.batches.find(
+    // The newest: one that had expired and began anew has had these sequences before.
+    const repeated = known.batches.findLast(
       (batch) => batch.baseSequence === baseSequence && batch.lastSequence === lastSequence,
     );
     if (repeated) return repeated;
