@@ -35,8 +35,17 @@ export async function readLogAsync(log: LogState, request: ReadRequest): Promise
   return readLog(log, request);
 }
 
+export function batchStart(log: LogState, offset: number): number {
+  if (!isSomethingThere(log, { offset, below: Infinity })) return offset;
+  const found = log.health.guard('read', () => log.segments.containing(offset).findBatch(offset));
+  return Math.min(offset, found?.header.baseOffset ?? offset);
+}
+
 /** Throws OFFSET_OUT_OF_RANGE. */
-function isSomethingThere(log: LogState, { offset, below }: ReadRequest): boolean {
+function isSomethingThere(
+  log: LogState,
+  { offset, below }: Pick<ReadRequest, 'offset' | 'below'>,
+): boolean {
   const { logStartOffset, logEndOffset } = log.range;
   if (offset < logStartOffset || offset > logEndOffset) throw log.outOfRange(offset);
   return offset < Math.min(below, logEndOffset);

@@ -12,7 +12,7 @@ import { loadLog, type LoadedLog } from './log-loader';
 import type { LogOptions } from './log-options';
 import { deleteRecordsBefore } from './log-start';
 import { LogUpkeep } from './log-upkeep';
-import { readLog, readLogAsync } from './log-reads';
+import { batchStart, readLog, readLogAsync } from './log-reads';
 import { LogState } from './log-state';
 import { restartLog, truncateLog } from './log-truncation';
 import type {
@@ -128,6 +128,11 @@ export class Log implements PartitionLog {
 
   async readAsync(offset: number, maxBytes: number, below: number): Promise<Buffer> {
     return readLogAsync(this.state, { offset, maxBytes, below });
+  }
+
+  batchStart(offset: number): number {
+    this.state.health.check();
+    return batchStart(this.state, offset);
   }
 
   async assignEpoch(epoch: number): Promise<void> {

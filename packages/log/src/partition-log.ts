@@ -58,6 +58,11 @@ export interface PartitionLog {
   read(offset: number, maxBytes: number, below: number): Buffer;
   /** As `read`, without blocking the event loop for cold data. */
   readAsync(offset: number, maxBytes: number, below: number): Promise<Buffer>;
+  /**
+   * Base offset of the batch that holds `offset`; `offset` itself where none does. Below the log start when that lies within
+   * a batch: where a copy of this log has to begin. Throws as `read`.
+   */
+  batchStart(offset: number): number;
 
   /** Records that `epoch` starts at the log end, even if nothing is ever written in it (KAFKA-7415). Durable on return of the promise. */
   assignEpoch(epoch: number): Promise<void>;

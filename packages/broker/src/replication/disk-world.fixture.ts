@@ -75,6 +75,10 @@ export class DiskWorld {
     this.disk(id).crash({ loseUnsynced, random: this.random });
   }
 
+  storeOf(id: number): LogDirectory {
+    return this.stores.get(id)!;
+  }
+
   disk(id: number): SimulatedDisk {
     return this.disks.get(id)!;
   }

@@ -7,6 +7,7 @@
  */
 import { assert, TributaryError } from '@tributary/common';
 import type { Acknowledge, Attach, MarkInput, PushInput } from '@tributary/protocol';
+import { baseOffsetAt } from '@tributary/record';
 import { endOfBatches } from '../partition/end-of-batches';
 import type { Attachment } from '../partition/attachment';
 import type { Partition } from '../partition/partition';
@@ -108,7 +109,12 @@ export class LeaderAttach implements Attachment {
   nextPush(): PushInput | undefined {
     const from = this.pushedTo;
     const maxBytes = Math.min(this.owner.maxPushBytes, this.credit);
-    const batches = this.partition.read(from, maxBytes, this.partition.state.logEndOffset);
+    const { log, state } = this.partition;
+    const batches = this.partition.read(
+      Math.max(from, log.logStartOffset),
+      maxBytes,
+      state.logEndOffset,
+    );
     if (Buffer.isBuffer(batches)) return this.push(from, batches);
     // Cold: it comes back into the queue when it is there.
     this.reading = true;
@@ -132,8 +138,15 @@ export class LeaderAttach implements Attachment {
     return ahead && !this.over ? this.push(ahead.from, ahead.bytes) : undefined;
   }
 
-  private push(fromOffset: number, batches: Buffer): PushInput {
-    assert(batches.length > 0, `${this.partition.name}: nothing at ${fromOffset}, below its end`);
+  private push(fromOffset: number, batches: Buffer): PushInput | undefined {
+    const { name, log } = this.partition;
+    assert(batches.length > 0, `${name}: nothing at ${fromOffset}, below its end`);
+    // The log starts within the batch that comes next, or all of that was deleted.
+    if (fromOffset < log.logStartOffset && baseOffsetAt(batches, 0) !== fromOffset) {
+      const message = `${name}: offset ${fromOffset} is below the log start ${log.logStartOffset}`;
+      this.end(new TributaryError('OFFSET_OUT_OF_RANGE', message));
+      return undefined;
+    }
     this.pushedTo = Math.max(fromOffset, endOfBatches(batches, fromOffset));
     this.credit -= batches.length;
     const { topicId, ...mark } = this.mark();

@@ -19,7 +19,7 @@ import {
 import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import { LeaderAttach, type AttachOwner } from './leader-attach';
-import { divergence } from './truncation';
+import { divergence, type TruncateTo } from './truncation';
 
 export interface LeaderStreamHost {
   readonly clock: Clock;
@@ -111,13 +111,14 @@ export class LeaderStream implements AttachOwner {
     const { topicId, partition, leaderEpoch, attachId } = message;
     const base = { topicId, partition, leaderEpoch, attachId };
     let attached: Partition;
+    let truncate: TruncateTo | undefined;
     try {
       attached = this.host.partitionFor(message, this.brokerId);
+      truncate = attached.guard(() => divergence(attached.log, message));
     } catch (error) {
       this.send({ attached: { ...base, error: toWireError(error) } });
       return;
     }
-    const truncate = divergence(attached.log, message);
     if (truncate) {
       // Not an attach: its end says nothing about what the follower has of this log (KAFKA-13141).
       this.send({ attached: { ...base, truncate } });

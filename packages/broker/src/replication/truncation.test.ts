@@ -77,6 +77,26 @@ describe('where two logs part', () => {
     expect(follower.logEndOffset).toBe(0);
   });
 
+  it('a log start within a batch: a copy begins with the whole batch, however empty the follower is', () => {
+    const leader = log('1:3 1:4 1:2');
+    leader.deleteRecordsBefore(5);
+    const restart = [{ epoch: -1, endOffset: 3, restartAt: 3 }];
+    for (const end of [0, 4, 5, 6]) {
+      const empty = log('');
+      empty.restartAt(end);
+      expect(settle(leader, empty)).toEqual(restart);
+    }
+    expect(settle(leader, log('1:2'))).toEqual(restart);
+    for (const end of [3, 7, 9]) {
+      const fitting = log('');
+      fitting.restartAt(end);
+      expect(settle(leader, fitting)).toEqual([]);
+    }
+    const ahead = log('');
+    ahead.restartAt(10);
+    expect(settle(leader, ahead)).toEqual([{ epoch: -1, endOffset: 9 }]);
+  });
+
   it('an epoch that was led without a record leaves no trace that hurts', async () => {
     const follower = log('1:4');
     await follower.assignEpoch(2);

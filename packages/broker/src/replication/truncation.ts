@@ -13,6 +13,8 @@ export type EpochLog = Pick<
   'logStartOffset' | 'logEndOffset' | 'latestEpoch' | 'epochEnd'
 >;
 
+export type LeaderLog = EpochLog & Pick<PartitionLog, 'batchStart'>;
+
 export interface FollowerEnd {
   readonly logEndOffset: number;
   /** Epoch of the last batch; -1: the log is empty. */
@@ -26,19 +28,30 @@ export interface TruncateTo {
   readonly restartAt?: number;
 }
 
-/** The leader's answer to an attach; undefined: the follower's log is a prefix of this one. */
-export function divergence(leader: EpochLog, follower: FollowerEnd): TruncateTo | undefined {
+/** The leader's answer to an attach; undefined: the follower's log is a prefix of this one. Throws what reading throws. */
+export function divergence(leader: LeaderLog, follower: FollowerEnd): TruncateTo | undefined {
   const { logEndOffset, lastEpoch } = follower;
   const start = leader.logStartOffset;
-  if (logEndOffset < start) return { epoch: -1, endOffset: start, restartAt: start };
-  if (lastEpoch < 0) {
-    const end = leader.logEndOffset;
-    return logEndOffset <= end ? undefined : { epoch: -1, endOffset: end };
-  }
+  if (lastEpoch < 0 || logEndOffset < start) return startingPoint(leader, follower);
   const known = leader.epochEnd(lastEpoch);
   if (!known) return logEndOffset === start ? undefined : { epoch: -1, endOffset: start };
   const agrees = known.epoch === lastEpoch && known.endOffset >= logEndOffset;
   return agrees ? undefined : { epoch: known.epoch, endOffset: known.endOffset };
+}
+
+/**
+ * For one that has nothing of what this log holds. Records may be deleted up to the middle of a batch: then the log starts
+ * there, and a copy begins with the whole batch.
+ */
+function startingPoint(
+  leader: LeaderLog,
+  { logEndOffset, lastEpoch }: FollowerEnd,
+): TruncateTo | undefined {
+  const { logStartOffset, logEndOffset: end } = leader;
+  if (logEndOffset > end) return { epoch: -1, endOffset: end };
+  const start = leader.batchStart(Math.max(logStartOffset, logEndOffset));
+  if (lastEpoch < 0 && logEndOffset === start) return undefined;
+  return { epoch: -1, endOffset: start, restartAt: start };
 }
 
 export interface Cut {

@@ -222,6 +222,11 @@ export class MemoryLog implements PartitionLog {
     return Buffer.concat(found);
   }
 
+  batchStart(offset: number): number {
+    const bytes = this.read(offset, 0, this.logEndOffset);
+    return bytes.length === 0 ? offset : Math.min(offset, readBatchHeader(bytes).baseOffset);
+  }
+
   private damageFound({ baseOffset }: StoredBatch): Error {
     const message = `the batch at offset ${baseOffset} fails its CRC`;
     this.failure = new TributaryError('CORRUPT_LOG', message);
