@@ -71,6 +71,7 @@ export class LogRecovery {
       head.epochs.forEach((entry) => this.noteEpoch(entry));
       this.observer.trusted(segment, following);
     } else {
+      this.checkLength(segment, following);
       await this.verify(segment, before, later);
     }
     if (following === undefined) return;
@@ -81,6 +82,18 @@ export class LogRecovery {
   private isDirty(following: number | undefined): boolean {
     const { recover, recoveryPoint = 0 } = this.options;
     return recover && (following === undefined || following > recoveryPoint);
+  }
+
+  /** Whole batches may be missing at the end, which leaves nothing that does not check. */
+  private checkLength(segment: Segment, following = Infinity): void {
+    const { recover, recoveryPoint = 0 } = this.options;
+    if (recover && following >= recoveryPoint) return;
+    const head = segment.indexes.readHead();
+    if (!head || head.baseOffset !== segment.baseOffset || head.logBytes <= segment.size) return;
+    throw corruptLog(`the file ends here, its seal is of ${head.logBytes} bytes`, {
+      path: segment.file.path,
+      position: segment.size,
+    });
   }
 
   private async verify(

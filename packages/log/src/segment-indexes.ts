@@ -39,6 +39,8 @@ export class SegmentIndexes {
   /** What the seal on disk vouches for; undefined: there is none that counts. */
   private stored: SealHead | undefined;
   private sealPath: string;
+  /** As far as we know, without asking the disk before each append. */
+  private sealMayExist = true;
 
   constructor(
     private readonly files: LogFiles,
@@ -126,7 +128,7 @@ export class SegmentIndexes {
       let bytes = read(HEAD_READ_BYTES);
       const needed = sealHeadBytes(bytes);
       if (needed > bytes.length) bytes = read(needed);
-      return (this.stored = decodeSealHead(bytes, this.sealPath));
+      return decodeSealHead(bytes, this.sealPath);
     });
   }
 
@@ -182,6 +184,7 @@ export class SegmentIndexes {
       intervals: this.intervals.bytes,
     };
     this.stored = undefined;
+    this.sealMayExist = true;
     const file = this.files.disk.openFile(this.sealPath, { create: true });
     try {
       file.truncate(0);
@@ -202,9 +205,10 @@ export class SegmentIndexes {
 
   /** What it vouches for is about to change. */
   removeSeal(): void {
-    if (!this.stored) return;
     this.stored = undefined;
+    if (!this.sealMayExist) return;
     this.files.disk.remove(this.sealPath);
+    this.sealMayExist = false;
     this.files.directoryDirty = true;
   }
 
