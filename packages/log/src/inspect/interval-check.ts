@@ -17,10 +17,15 @@ export interface BelievedBatch {
   readonly header: BatchHeader;
 }
 
+export type Believed = BelievedBatch | WalkedBatch | typeof GAP;
+
+/** Stands where something lies that is no batch. */
+export const GAP = Symbol('gap');
+
 export class IntervalCheck {
   private readonly intervals: readonly SealInterval[];
   private current = 0;
-  private batches: WalkedBatch[] = [];
+  private entries: (WalkedBatch | typeof GAP)[] = [];
   /** Something in it is wrong already and was told. */
   private isTold = false;
 
@@ -38,54 +43,54 @@ export class IntervalCheck {
   }
 
   /** Gives the batches of the interval that ends before this one. */
-  add(batch: WalkedBatch): BelievedBatch[] {
+  add(batch: WalkedBatch): Believed[] {
     const believed = this.endBefore(batch.position);
-    this.batches.push(batch);
+    this.entries.push(batch);
     if (!batch.crcMatches) this.isTold = true;
     return believed;
   }
 
   /** Something that is no batch lies at `position`. */
-  addBroken(position: number): BelievedBatch[] {
+  addBroken(position: number): Believed[] {
     const believed = this.endBefore(position);
+    this.entries.push(GAP);
     this.isTold = true;
     return believed;
   }
 
-  finish(): BelievedBatch[] {
+  finish(): Believed[] {
     return this.endBefore(Infinity);
   }
 
-  private endBefore(position: number): BelievedBatch[] {
+  private endBefore(position: number): Believed[] {
     if (position < this.beginOf(this.current + 1)) return [];
-    const batches = this.check(this.intervals[this.current]);
+    const believed = this.check(this.intervals[this.current]);
     while (this.current < this.intervals.length && this.beginOf(this.current + 1) <= position) {
       this.current += 1;
     }
-    this.batches = [];
+    this.entries = [];
     this.isTold = false;
-    return batches;
+    return believed;
   }
 
   private beginOf(interval: number): number {
     return this.intervals[interval]?.position ?? Infinity;
   }
 
-  private check(interval: SealInterval | undefined): BelievedBatch[] {
-    const heads = Buffer.concat(
-      this.batches.map(({ bytes }) => bytes.subarray(0, UNCOVERED_BYTES)),
-    );
-    if (!interval || this.isTold || crc32c(heads) === interval.crc) return this.batches;
+  private check(interval: SealInterval | undefined): Believed[] {
+    const batches = this.entries.filter((entry) => entry !== GAP);
+    const heads = Buffer.concat(batches.map(({ bytes }) => bytes.subarray(0, UNCOVERED_BYTES)));
+    if (!interval || this.isTold || crc32c(heads) === interval.crc) return this.entries;
     const wrong = findWrongByte(heads, interval.crc);
-    const damaged = wrong && this.batches[Math.floor(wrong.position / UNCOVERED_BYTES)];
+    const damaged = wrong && batches[Math.floor(wrong.position / UNCOVERED_BYTES)];
     if (!wrong || !damaged) {
       this.report.damage({
         path: this.path,
         position: interval.position,
-        problem: `the first 21 bytes of a batch in these ${this.batches.length} batches changed`,
+        problem: `the first 21 bytes of a batch in these ${batches.length} batches changed`,
         meaning: MEANING.log,
       });
-      return [];
+      return [GAP];
     }
     const at = wrong.position % UNCOVERED_BYTES;
     this.report.damage({
@@ -97,7 +102,7 @@ export class IntervalCheck {
     const repaired = Buffer.from(damaged.bytes.subarray(0, 61));
     repaired[at] = wrong.was;
     const header = readBatchHeader(repaired);
-    return this.batches.map((batch) => (batch === damaged ? { ...batch, header } : batch));
+    return batches.map((batch) => (batch === damaged ? { ...batch, header } : batch));
   }
 }
 

@@ -16,9 +16,13 @@ export class LogChain {
   private earlierEpoch = -1;
   /** The batch before the last one left a gap, so it may be that one that is wrong. */
   private gapBefore = false;
+  /** What lies before the next batch could not be read. */
+  private isInterrupted = false;
 
+  /** @param mayHaveGaps compaction may have taken batches out. */
   constructor(
     private readonly report: InspectionReport,
+    private readonly mayHaveGaps: boolean,
     private readonly epochs?: EpochCheck,
     private readonly snapshots?: SnapshotCheck,
   ) {}
@@ -27,10 +31,11 @@ export class LogChain {
     return this.before && this.before.header.lastOffset + 1;
   }
 
-  onBatch(batch: ChainedBatch): void {
+  onBatch(found: ChainedBatch): void {
+    const problem = headerProblem(found.header);
+    if (problem) this.damage(found, problem);
+    const batch = this.inPlace(found);
     const { header } = batch;
-    const problem = headerProblem(header);
-    if (problem) this.damage(batch, problem);
     const { before } = this;
     if (before && header.baseOffset <= before.header.lastOffset) {
       const wrong = this.gapBefore && before.path === batch.path ? before : batch;
@@ -54,9 +59,22 @@ export class LogChain {
     this.before = batch;
   }
 
+  /** Where offsets leave no gaps, a batch begins where the one before it ends, whatever its header says. */
+  private inPlace(batch: ChainedBatch): ChainedBatch {
+    const expected = this.nextOffset ?? batch.segmentBase;
+    const { header } = batch;
+    const isKnown = !this.mayHaveGaps && !this.isInterrupted;
+    this.isInterrupted = false;
+    if (!isKnown || header.baseOffset === expected) return batch;
+    this.damage(batch, `it begins at offset ${header.baseOffset}, ${expected} is next`);
+    const lastOffset = expected + header.lastOffsetDelta;
+    return { ...batch, header: { ...header, baseOffset: expected, lastOffset } };
+  }
+
   /** What lies between the last batch and the next one is not known. */
   interrupt(): void {
     this.gapBefore = false;
+    this.isInterrupted = true;
     this.snapshots?.interrupt();
   }
 

@@ -1,5 +1,6 @@
 /** One partition directory: its small files, then every segment in order as one log. Called by inspect. */
 import { DAMAGE_FILE } from '../damage-mark';
+import { GAPS_FILE } from '../log-files';
 import { EPOCH_FILE } from '../log-loader';
 import { PARTITION_METADATA_FILE } from '../partition-metadata';
 import { findSegments } from '../segment-list';
@@ -14,7 +15,7 @@ import { verifySegment, type InspectionContext } from './verify-segment';
 
 /** What a running broker may be about to finish, and what it cleans up at its next start. */
 const PASSING = /\.(tmp|swap|cleaned|deleted)$/;
-const KNOWN = /^([0-9]{20}\.(log|index|timeindex|snapshot|seal)|leader-epoch-checkpoint|partition\.metadata(\.crc)?|damaged)$/; // prettier-ignore
+const KNOWN = /^([0-9]{20}\.(log|index|timeindex|snapshot|seal)|leader-epoch-checkpoint|partition\.metadata(\.crc)?|damaged|offset-gaps)$/; // prettier-ignore
 
 export async function verifyPartition(
   context: InspectionContext,
@@ -30,7 +31,7 @@ export async function verifyPartition(
   }
   const epochs = readEpochs(context, directory);
   const snapshots = new SnapshotCheck(disk, directory, report);
-  const chain = new LogChain(report, epochs, snapshots);
+  const chain = new LogChain(report, names.includes(GAPS_FILE), epochs, snapshots);
   const { baseOffsets, orphans } = findSegments(names);
   for (const name of orphans) report.note(`${directory}/${name} belongs to no segment`);
   for (const [i, baseOffset] of baseOffsets.entries()) {
@@ -48,8 +49,9 @@ export async function verifyOneSegment(
   baseOffset: number,
 ): Promise<void> {
   const epochs = readEpochs(context, directory);
-  const isLast = findSegments(context.disk.list(directory)).baseOffsets.at(-1) === baseOffset;
-  const chain = new LogChain(context.report, epochs);
+  const names = context.disk.list(directory);
+  const isLast = findSegments(names).baseOffsets.at(-1) === baseOffset;
+  const chain = new LogChain(context.report, names.includes(GAPS_FILE), epochs);
   await verifySegment(context, { directory, baseOffset, isLast }, chain);
 }
 

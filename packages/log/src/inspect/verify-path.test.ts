@@ -149,6 +149,20 @@ test('a torn end that stays torn is told, with its position', async () => {
   ]);
 });
 
+test('without a seal, offsets that leave no gaps tell which header is wrong', async () => {
+  const disk = new SimulatedDisk();
+  await writeLog(disk);
+  const last = `${PARTITION}/${disk.list(PARTITION).findLast((name) => name.endsWith('.log'))}`;
+  disk.flipBit(last, 5);
+  expect((await verified(disk, PARTITION)).damages).toEqual([
+    expect.objectContaining({
+      path: last,
+      position: 0,
+      problem: 'it begins at offset 65543, 7 is next',
+    }),
+  ]);
+});
+
 test('one segment alone can be verified, and what is no log is refused', async () => {
   const disk = new SimulatedDisk();
   await (await writeLog(disk)).close({ clean: true, brokerEpoch: 7 });

@@ -9,7 +9,7 @@ import type { Disk, DiskFile } from '../disk';
 import type { SegmentSeal } from '../segment-seal';
 import { walkBatches, type TornBatch, type WalkedBatch } from './batch-walk';
 import { OffsetIndexCheck, TimeIndexCheck } from './index-check';
-import { fieldAt, hex, IntervalCheck, type BelievedBatch } from './interval-check';
+import { fieldAt, GAP, hex, IntervalCheck, type Believed } from './interval-check';
 import type { LogChain } from './log-chain';
 import { openIfThere } from './read-whole';
 import { MEANING, type InspectionReport } from './report';
@@ -136,15 +136,15 @@ class SegmentVerifier {
     this.damage(position + at, `${told}; ${where}`, MEANING.batch);
   }
 
-  private believe(batches: readonly (BelievedBatch | WalkedBatch)[]): void {
+  private believe(batches: readonly Believed[]): void {
     const { paths, chain } = this.parts;
     for (const batch of batches) {
-      const { position, header } = batch;
       // What stands under a CRC that does not match says nothing.
-      if ('crcMatches' in batch && !batch.crcMatches) {
-        this.onGap(position);
+      if (batch === GAP || ('crcMatches' in batch && !batch.crcMatches)) {
+        chain.interrupt();
         continue;
       }
+      const { position, header } = batch;
       this.offsetIndex?.onBatch(position, header);
       this.timeIndex.onBatch(header);
       const { segmentBase } = this;
@@ -155,8 +155,7 @@ class SegmentVerifier {
 
   /** A batch is missing in the account of the log. */
   private onGap(position: number): void {
-    this.believe(this.intervals?.addBroken(position) ?? []);
-    this.parts.chain.interrupt();
+    this.believe(this.intervals ? this.intervals.addBroken(position) : [GAP]);
   }
 
   private async onTorn(torn: TornBatch): Promise<void> {
