@@ -61,8 +61,11 @@ export interface DiskFile {
   writeAt(position: number, bytes: Buffer): void;
   /** Up to `length` bytes, fewer only at the end of the file. */
   read(position: number, length: number): Buffer;
-  /** As `read`, through the thread pool: for cold and large ranges. */
-  readAsync(position: number, length: number): Promise<Buffer>;
+  /**
+   * As `read`, through the thread pool: for cold and large ranges.
+   * @param into at least `length` bytes, not touched otherwise meanwhile; the result is a part of it
+   */
+  readAsync(position: number, length: number, into?: Buffer): Promise<Buffer>;
   truncate(size: number): void;
   /** Resolves once everything written before the call is on the device. */
   datasync(): Promise<void>;

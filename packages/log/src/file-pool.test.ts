@@ -94,3 +94,21 @@ test('a closed file refuses everything; a renamed one goes on under its new name
   expect(() => file.read(0, 1)).toThrow('is closed');
   await expect(file.datasync()).rejects.toMatchObject({ code: 'CLOSED' });
 });
+
+test('who waits for a turn and is closed meanwhile passes it on', async () => {
+  const hold: (() => void)[] = [];
+  disk.syncTime = () => new Promise((resolve) => void hold.push(resolve));
+  const busy = ['a', 'b', 'c'].map((name) => create(name, name).datasync());
+  const [closed, last] = [create('d', 'd'), create('e', 'e')];
+  const waiting = [closed.datasync(), last.datasync()];
+  await Promise.resolve();
+  closed.close();
+  disk.syncTime = () => Promise.resolve();
+  // One turn becomes free, and no other one after it.
+  hold.splice(0, 1).forEach((end) => end());
+  await busy[0];
+  await expect(waiting[0]).rejects.toMatchObject({ code: 'CLOSED' });
+  await waiting[1];
+  for (const end of hold) end();
+  await Promise.all(busy);
+});

@@ -65,10 +65,15 @@ export class FilePool {
     this.busyFiles += 1;
   }
 
+  /** For PooledFile: whose turn it is does not use it. */
+  passTurn(): void {
+    this.waiting.shift()?.();
+  }
+
   /** For PooledFile. */
   becameIdle(): void {
     this.busyFiles -= 1;
-    this.waiting.shift()?.();
+    this.passTurn();
     if (this.open.size > this.openFilesMax) this.closeOne();
   }
 
@@ -134,8 +139,8 @@ export class PooledFile implements DiskFile {
     return this.use().read(position, length);
   }
 
-  readAsync(position: number, length: number): Promise<Buffer> {
-    return this.whileOpen((file) => file.readAsync(position, length));
+  readAsync(position: number, length: number, into?: Buffer): Promise<Buffer> {
+    return this.whileOpen((file) => file.readAsync(position, length, into));
   }
 
   async datasync(): Promise<void> {
@@ -179,7 +184,13 @@ export class PooledFile implements DiskFile {
   private async whileOpen<T>(work: (file: DiskFile) => Promise<T>): Promise<T> {
     let turn: Promise<void> | undefined;
     while (this.busy === 0 && (turn = this.pool.turn())) await turn;
-    const file = this.use();
+    let file: DiskFile;
+    try {
+      file = this.use();
+    } catch (error) {
+      if (this.busy === 0) this.pool.passTurn();
+      throw error;
+    }
     if (this.busy === 0) this.pool.becameBusy();
     this.busy += 1;
     try {

@@ -24,8 +24,15 @@ export async function verifySegment(
 ): Promise<Verdict> {
   segment.reset();
   const { file } = segment;
+  // One is read into while the batches of the other are checked; nothing of them is kept.
+  const windowBytes = Math.min(WINDOW_BYTES, file.size);
+  const windows = [Buffer.allocUnsafe(windowBytes), Buffer.allocUnsafe(windowBytes)];
+  const readOn = (from: number): Promise<Buffer> => {
+    windows.reverse();
+    return file.readAsync(from, windowBytes, windows[0]);
+  };
   let position = 0;
-  let bytes = await file.readAsync(0, WINDOW_BYTES);
+  let bytes = await readOn(0);
   while (position < file.size) {
     let end = wholeBatchesEnd(bytes);
     if (end === 0) {
@@ -38,9 +45,7 @@ export async function verifySegment(
       if (end === 0) return { validBytes: position, flaw: notWhole(position) };
     }
     const following =
-      position + end < file.size
-        ? file.readAsync(position + end, WINDOW_BYTES)
-        : Promise.resolve(NOTHING);
+      position + end < file.size ? readOn(position + end) : Promise.resolve(NOTHING);
     following.catch(() => undefined); // met again below, unless something is wrong before
     const window = { bytes: bytes.subarray(0, end), position };
     const flaw = takeBatches(segment, chain, window, onBatch);

@@ -42,6 +42,9 @@ describe.each(kinds)('%s', (kind, make) => {
     file.append([]);
     expect(file.read(6, 100).toString()).toBe('world!');
     expect((await file.readAsync(0, 5)).toString()).toBe('hello');
+    const into = Buffer.alloc(20, '-');
+    expect((await file.readAsync(6, 100, into)).toString()).toBe('world!');
+    expect(into.toString()).toBe('world!--------------');
     expect(file.read(12, 5)).toHaveLength(0);
     expect(file.read(100, 5)).toHaveLength(0);
     file.writeAt(0, Buffer.from('J'));

@@ -57,9 +57,10 @@ export class NodeDiskFile implements DiskFile {
     });
   }
 
-  async readAsync(position: number, length: number): Promise<Buffer> {
+  async readAsync(position: number, length: number, into?: Buffer): Promise<Buffer> {
     this.checkOpen();
-    const bytes = Buffer.allocUnsafe(this.readable(position, length));
+    const wanted = this.readable(position, length);
+    const bytes = into?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted);
     let filled = 0;
     while (filled < bytes.length) {
       const count = await this.threadPool<number>('read', (done) => {

@@ -286,12 +286,15 @@ class SimulatedFile implements DiskFile {
     return this.content.read(position, length);
   }
 
-  async readAsync(position: number, length: number): Promise<Buffer> {
+  async readAsync(position: number, length: number, into?: Buffer): Promise<Buffer> {
     this.checkUsable();
     await Promise.resolve();
     this.disk.checkLife(this.life, this.path);
     this.disk.enter('read', this.path);
-    return this.content.read(position, length);
+    const bytes = this.content.read(position, length);
+    if (!into) return bytes;
+    bytes.copy(into);
+    return into.subarray(0, bytes.length);
   }
 
   truncate(size: number): void {
