@@ -1,5 +1,5 @@
 /** What a start makes of bytes that do not check: a torn end is cut, damage is refused, what can be made anew is. */
-import { defaultTopicConfig } from '@tributary/common';
+import { defaultTopicConfig, seededRandom } from '@tributary/common';
 import { assignOffsetAndEpoch, splitBatches } from '@tributary/record';
 import {
   describeRecords,
@@ -242,4 +242,22 @@ test('a cut below the recovery point is announced, and the recovery point with i
   log.appendAsLeader(makeBatch(), { leaderEpoch: 3 });
   await log.flush();
   expect(log.recoveryPoint).toBe(11);
+});
+
+test('KAFKA-3968: what was rolled and flushed has its entries in the directory when the power fails', async () => {
+  for (let seed = 0; seed < 10; seed += 1) {
+    disk = new SimulatedDisk();
+    const log = await write();
+    await disk.syncDirectory('/');
+    await disk.syncDirectory('/data');
+    await log.flush();
+    const { recoveryPoint } = log;
+    const before = logs();
+    disk.crash({ loseUnsynced: true, random: seededRandom(seed) });
+    expect(logs()).toEqual(before);
+    // The last segment is written to: it has no seal yet.
+    for (const name of before.slice(0, -1)) expect(disk.exists(path(sealed(name)))).toBe(true);
+    const recovered = await open({ ...afterPowerFailure, recoveryPoint });
+    expect([recoveryPoint, recovered.logEndOffset, recovered.cutBytes]).toEqual([10, 10, 0]);
+  }
 });
