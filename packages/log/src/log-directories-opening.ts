@@ -34,8 +34,7 @@ export interface OpenedDirectories {
   readonly open: readonly LogDirectory[];
   /** Could not be opened, by path. */
   readonly failed: ReadonlyMap<string, TributaryError>;
-  /** undefined: there is one directory, and never were more. */
-  readonly book: PlacementBook | undefined;
+  readonly book: PlacementBook;
 }
 
 const DISK_ERRORS: readonly string[] = [
@@ -77,8 +76,7 @@ export class DirectoriesOpening {
       prepared = await prepareDirectory(options, () => randomUuid(options.random));
       const id = prepared.meta.directoryId ?? directory;
       const record = this.readRecord(directory);
-      const isAlone = this.options.directories.length === 1 && !record;
-      this.ready.push({ options, prepared, id, record, found: isAlone ? [] : replicasIn(options) });
+      this.ready.push({ options, prepared, id, record, found: replicasIn(options) });
     } catch (thrown) {
       prepared?.lock.unlock();
       this.setOffline(directory, thrown);
@@ -94,9 +92,10 @@ export class DirectoriesOpening {
       return parsePlacement(text, file.path);
     } catch (error) {
       if (!hasCode(error, 'CORRUPT_LOG')) throw error;
-      this.options.logger.error('a placement record is damaged: those of the other directories count', {
+      this.options.logger.error('a placement record is damaged and not used', {
         reason: error.message,
-      }); // prettier-ignore
+        therefore: 'those of the other directories count; where there are none, what is there',
+      });
       return undefined;
     }
   }
@@ -118,12 +117,11 @@ export class DirectoriesOpening {
   private async load(): Promise<OpenedDirectories> {
     const record = this.newestRecord();
     if (!record) this.checkNothingIsUnknown();
-    const isAlone = this.options.directories.length === 1 && !record;
-    const plan = isAlone ? undefined : this.plan(record);
+    const plan = this.plan(record);
     const loads = this.ready.map(async ({ options, prepared, id }) => {
       try {
-        if (plan) await this.setStraysAside(options, plan.strays.get(id) ?? []);
-        return await LogDirectory.load(options, prepared, refusals(plan?.refused.get(id)));
+        await this.setStraysAside(options, plan.strays.get(id) ?? []);
+        return await LogDirectory.load(options, prepared, refusals(plan.refused.get(id)));
       } catch (thrown) {
         prepared.lock.unlock();
         this.setOffline(options.directory, thrown);
@@ -135,7 +133,7 @@ export class DirectoriesOpening {
     try {
       for (const one of outcomes)
         if (one.status === 'rejected') throw TributaryError.from(one.reason);
-      return { open, failed: this.failed, book: plan && (await this.begin(open, plan, record)) };
+      return { open, failed: this.failed, book: await this.begin(open, plan, record) };
     } catch (error) {
       await Promise.all(
         open.map((directory) => directory.close({ clean: false, brokerEpoch: -1 })),

@@ -98,15 +98,56 @@ test('new replicas go where the fewest are, and are found there again', async ()
   ]);
 });
 
-test('one directory alone is as it always was: no placement record', async () => {
+test('one directory alone, to which a second one comes', async () => {
   const store = await open(['/a']);
   await fill(store, 2);
   await store.close(clean);
-  expect(disk.list('/a')).not.toContain('.tributary_placement');
   const two = await open(['/a', '/b']);
   append(await create(two, 2), '2');
   expect(partitionsIn('/b')).toEqual(['orders-2']);
   expect(disk.list('/a')).toContain('.tributary_placement');
+});
+
+test.each([1, 2])(
+  'a partition directory that is gone, of %i log directories: lost, and no empty one comes in its place',
+  async (count) => {
+    const directories = paths.slice(0, count);
+    for (const ending of ['died', 'closed']) {
+      const store = await open(directories);
+      await fill(store, 2);
+      if (ending === 'closed') await store.close(clean);
+      else died();
+      disk.remove('/a/orders-0');
+      const again = await open(directories);
+      expect(served(again)).toEqual([1]);
+      expect(again.lost()).toEqual([
+        {
+          ...{ topic: 'orders', topicId: ORDERS, partition: 0, damaged: true },
+          reason: '/a/orders-0 is missing',
+        },
+      ]);
+      expect(await codeOf(create(again, 0))).toBe('STORAGE_ERROR');
+      await again.setAsideDamaged({ topic: 'orders', topicId: ORDERS, partition: 0 });
+      expect(again.lost()).toEqual([]);
+      expect((await create(again, 0)).logEndOffset).toBe(0);
+      await again.close(clean);
+      disk.remove('/a');
+      disk.remove('/b');
+    }
+  },
+);
+
+test('an earlier version wrote no record for one directory: what is there counts', async () => {
+  const store = await open(['/a']);
+  await fill(store, 2);
+  await store.close(clean);
+  disk.remove('/a/.tributary_placement');
+  const again = await open(['/a']);
+  expect(served(again)).toEqual([0, 1]);
+  expect(again.lost()).toEqual([]);
+  died();
+  disk.remove('/a/orders-1');
+  expect(lost(await open(['/a']))).toEqual(['1 damaged']);
 });
 
 test('a directory that cannot be used at the start: the others serve, and nothing of it is made empty elsewhere', async () => {

@@ -31,7 +31,7 @@ import { combineStops } from './running-marker';
 export class LogDirectories implements LogStore {
   readonly previousStop: PreviousStop;
   private readonly open: readonly LogDirectory[];
-  private readonly book: PlacementBook | undefined;
+  private readonly book: PlacementBook;
   private readonly losses: LostReplicas;
   /** Where each replica that counts lies, by its key. */
   private readonly homes = new Map<string, LogDirectory>();
@@ -212,7 +212,7 @@ export class LogDirectories implements LogStore {
 
   /** From here on it counts: all directories know where it lies. */
   private async settle(replica: ReplicaId, directory: LogDirectory): Promise<void> {
-    await this.book?.put({ ...replica, directoryId: directory.id });
+    await this.book.put({ ...replica, directoryId: directory.id });
     if (directory.failure) throw directory.failure;
     this.homes.set(keyOf(replica), directory);
   }
@@ -240,11 +240,12 @@ export class LogDirectories implements LogStore {
     work: (directory: LogDirectory) => Promise<void>,
   ): Promise<void> {
     const home = this.homes.get(keyOf(replica));
-    if (home?.failure && !this.book) throw home.failure;
+    // Nobody could note it, and the next start would find it here again.
+    if (home?.failure && this.serving.length === 0) throw home.failure;
     this.homes.delete(keyOf(replica));
     if (home?.failure) home.forget(replica.topicId, replica.partition);
     await this.onEach(work);
-    await this.book?.remove(replica);
+    await this.book.remove(replica);
   }
 
   /** On all that serve; passes on the first error, but not of a directory that failed by it. */

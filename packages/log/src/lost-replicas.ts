@@ -15,9 +15,9 @@ export class LostReplicas {
   ) {}
 
   all(): LostReplica[] {
-    const placed = (this.opened.book?.all() ?? []).filter(
-      ({ topicId, partition }) => !this.isServed(partitionKey(topicId, partition)),
-    );
+    const placed = this.opened.book
+      .all()
+      .filter(({ topicId, partition }) => !this.isServed(partitionKey(topicId, partition)));
     const lost = new Map(placed.map((placement) => [nameOf(placement), this.explain(placement)]));
     for (const directory of this.opened.open) {
       for (const one of directory.lost()) {
@@ -32,7 +32,7 @@ export class LostReplicas {
   /** Throws STORAGE_ERROR when it is one of them. */
   refuse(replica: ReplicaId): void {
     const { topic, topicId, partition } = replica;
-    const placement = this.opened.book?.get(topicId, partition);
+    const placement = this.opened.book.get(topicId, partition);
     const lost = placement ? this.explain(placement) : this.brokenOne(replica);
     if (!lost) return;
     throw new TributaryError(
@@ -43,7 +43,7 @@ export class LostReplicas {
 
   /** Where what is left of it can be reached. */
   directoryOf(replica: ReplicaId): LogDirectory | undefined {
-    const placement = this.opened.book?.get(replica.topicId, replica.partition);
+    const placement = this.opened.book.get(replica.topicId, replica.partition);
     const { open } = this.opened;
     return (
       open.find(({ id }) => id === placement?.directoryId) ??
@@ -66,7 +66,7 @@ export class LostReplicas {
     if (broken) return { ...broken, topicId };
     const named = { topic, topicId, partition };
     if (directory?.failure) return { ...named, reason: directory.failure.message, damaged: false };
-    const path = this.opened.book?.pathOf(directoryId) ?? directoryId;
+    const path = this.opened.book.pathOf(directoryId);
     const failure = directory ? undefined : this.opened.failed.get(path);
     if (failure) {
       const reason = `log directory ${path} is offline: ${failure.message}`;
