@@ -229,6 +229,12 @@ describe('leaders', () => {
     await expect(leader(0, 2_000)).rejects.toMatchObject({ code: 'LEADER_NOT_AVAILABLE' });
   });
 
+  test('the same when the deadline falls into a read', async () => {
+    const { leader, source } = await known([9, 4]);
+    source.delayMs = 700;
+    await expect(leader(0, 2_000)).rejects.toMatchObject({ code: 'LEADER_NOT_AVAILABLE' });
+  });
+
   test('a partition that is not there, even after a fresh read: UNKNOWN_PARTITION', async () => {
     const { source, leader } = await known([1, 4]);
     await expect(leader(1)).rejects.toMatchObject({ code: 'UNKNOWN_PARTITION' });

@@ -3,7 +3,14 @@
  * Invariants: see merge-topic.ts; a caller that asked for fresh data gets a read that began after it asked.
  * Watches nothing. Called by producer, consumer and admin.
  */
-import { backoffMs, Deadline, sleep, TributaryError, type LeaderHint } from '@tributary/common';
+import {
+  backoffMs,
+  Deadline,
+  hasCode,
+  sleep,
+  TributaryError,
+  type LeaderHint,
+} from '@tributary/common';
 import type { Clock, Random } from '@tributary/common';
 import type {
   BrokerNode,
@@ -93,7 +100,14 @@ export class MetadataCache implements ClusterMetadata {
         throw failure ?? (found ? noLeader(topic, found) : unknownPartition(view, partition));
       }
       if (waitMs > 0) await sleep(this.clock, waitMs, deadline.signal);
-      failure = await this.tryRefresh(topic, deadline);
+      try {
+        failure = await this.tryRefresh(topic, deadline);
+      } catch (thrown) {
+        // Time ran out in the middle of a read: what the read before said tells more.
+        if (reread && found && !found.leader && hasCode(thrown, 'TIMEOUT'))
+          throw noLeader(topic, found);
+        throw thrown;
+      }
       reread = true;
     }
   }

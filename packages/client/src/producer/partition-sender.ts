@@ -27,6 +27,8 @@ import {
 
 /** Longest backoff between attempts: it adds to the time that a failover takes. */
 export const MAX_PAUSE_MS = 500;
+/** Shortest search for a leader, however little time is left: a read of the metadata must fit in. */
+const SEARCH_MS_MIN = 100;
 
 export interface SenderHost {
   readonly context: ClientContext;
@@ -197,7 +199,7 @@ export class PartitionSender {
     const { clock, closing, metadata, requestTimeoutMs } = this.host.context;
     const { topic, partition } = this.settings;
     try {
-      const deadline = Deadline.after(clock, requestTimeoutMs, closing);
+      const deadline = Deadline.after(clock, this.searchMs(requestTimeoutMs), closing);
       const { leader, leaderEpoch } = await metadata.leader(topic, partition, deadline);
       const topicId = metadata.cached(topic)?.topicId;
       if (topicId !== undefined && topicId !== this.topicId) {
@@ -208,6 +210,14 @@ export class PartitionSender {
     } catch (thrown) {
       this.step({ type: 'leaderMissing', error: TributaryError.from(thrown) });
     }
+  }
+
+  /** Half of what the first batch has left, so that it is known why there is no leader before the batch expires. */
+  private searchMs(requestTimeoutMs: number): number {
+    const first = this.state.batches.find((batch) => !batch.abandoned);
+    if (!first) return requestTimeoutMs;
+    const leftMs = first.deadline - this.host.context.clock.now();
+    return Math.min(requestTimeoutMs, Math.max(SEARCH_MS_MIN, leftMs / 2));
   }
 
   private async getIdentity(replaces: SpentIdentity | undefined): Promise<void> {

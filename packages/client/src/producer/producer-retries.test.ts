@@ -223,6 +223,18 @@ describe('delivery is bounded', () => {
     });
   });
 
+  test('the same for a batch that has less time than one request', async () => {
+    const { clock, cluster, producer } = await world();
+    cluster.moveLeader('orders', 0, -1);
+    const short = producer({ deliveryTimeoutMs: 1_500 });
+    const send = short.send('orders', { value: 'x', partition: 0 });
+    await expect(clock.settleWithin(send, 1_510)).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      outcome: 'not written',
+      message: expect.stringContaining('LEADER_NOT_AVAILABLE'),
+    });
+  });
+
   test('no broker all along: not written, and the error names the addresses', async () => {
     const { clock, cluster, producer } = await world();
     for (const broker of [1, 2, 3]) cluster.crash(broker);
