@@ -7,15 +7,26 @@ import { hasCode } from '@tributary/common';
 import { BatchChain } from './batch-chain';
 import { corruptLog } from './corrupt-log';
 import type { LogFiles } from './log-files';
-import type { Segment } from './segment';
+import type { PooledFile } from './file-pool';
+import type { SegmentIndexes } from './segment-indexes';
 import { intervalsOf, type SegmentSeal } from './segment-seal';
-import { sizeOfBatch, takeBatches, wholeBatchesEnd } from './segment-walk';
+import { sizeOfBatch, takeBatches, wholeBatchesEnd, type BatchNotes } from './segment-walk';
 
 const WINDOW_BYTES = 1024 * 1024;
 
+/** A segment, as far as it is made anew. */
+interface RebuiltSegment extends BatchNotes {
+  readonly file: PooledFile;
+  readonly baseOffset: number;
+  readonly indexes: SegmentIndexes;
+  reset(): void;
+  finish(): void;
+  persistIndexes(): void;
+}
+
 /** Throws CORRUPT_LOG. */
 export function rebuildSegment(
-  segment: Segment,
+  segment: RebuiltSegment,
   rules: LogFiles,
   seal: SegmentSeal | undefined,
 ): void {
@@ -46,7 +57,7 @@ export function rebuildSegment(
   keep(segment);
 }
 
-function checkSums(segment: Segment, seal: SegmentSeal): void {
+function checkSums(segment: RebuiltSegment, seal: SegmentSeal): void {
   const { intervals } = segment.indexes;
   const sealed = intervalsOf(seal);
   const differs = sealed.findIndex(
@@ -61,7 +72,7 @@ function checkSums(segment: Segment, seal: SegmentSeal): void {
 }
 
 /** For the next start. On a full disk it is made again then. */
-function keep(segment: Segment): void {
+function keep(segment: RebuiltSegment): void {
   try {
     segment.persistIndexes();
   } catch (error) {

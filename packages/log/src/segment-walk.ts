@@ -6,10 +6,14 @@
 import { BATCH_HEADER_BYTES, batchSizeAt, type BatchHeader } from '@tributary/record';
 import { hasCode } from '@tributary/common';
 import type { BatchChain } from './batch-chain';
-import type { Segment } from './segment';
 
 /** As the largest max.message.bytes. More is no length but a damaged field, for which no memory is taken. */
 export const BATCH_BYTES_MAX = 64 * 1024 * 1024;
+
+/** The part of a segment that learns of its batches. */
+export interface BatchNotes {
+  note(position: number, header: BatchHeader, bytes: Buffer, at: number): void;
+}
 
 export interface Flaw {
   readonly position: number;
@@ -20,7 +24,7 @@ export interface Flaw {
 
 /** Takes the whole batches of `window`, which lies at `position`. Returns what is wrong with the first that is not sound. */
 export function takeBatches(
-  segment: Segment,
+  segment: BatchNotes,
   chain: BatchChain,
   window: { readonly bytes: Buffer; readonly position: number },
   onBatch: (header: BatchHeader) => void = () => undefined,
