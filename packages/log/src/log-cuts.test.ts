@@ -144,3 +144,40 @@ it('a cut is settled before the caller goes on, and a checkpoint that cannot be 
   const file = m.disk.openFile('/data/recovery-point-offset-checkpoint');
   expect(file.read(0, file.size).toString()).toContain('orders 0 2\n');
 });
+
+it('within a batch: the checkpoint is lowered to where that begins, before it goes', async () => {
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    const m = new Machine(seed, { ...defaultTopicConfig, segmentBytes: 2_000 });
+    await m.open();
+    const log = await m.create();
+    log.appendAsLeader(makeBatch({ values: ['a', 'b', 'c'] }), { leaderEpoch: 1 });
+    m.append(log, 4, 1);
+    await m.checkpointed(log);
+    await log.prepareCut(1);
+    log.truncateTo(1);
+    expect(log.logEndOffset).toBe(0);
+    await m.losePower();
+    expect([0, 3, 4, 5, 6, 7]).toContain((await m.create()).logEndOffset);
+  }
+});
+
+it('within the batch in which the log starts: it starts before that then', async () => {
+  const m = new Machine(1, { ...defaultTopicConfig, segmentBytes: 2_000 });
+  await m.open();
+  const log = await m.create();
+  for (const leaderEpoch of [1, 2]) {
+    log.appendAsLeader(makeBatch({ values: ['a', 'b', 'c'] }), { leaderEpoch });
+  }
+  log.noteHighWatermark(6);
+  log.deleteRecordsBefore(4);
+  await m.checkpointed(log);
+  await log.prepareCut(4);
+  log.truncateTo(4);
+  expect([log.logStartOffset, log.logEndOffset]).toEqual([3, 3]);
+  await log.settleCuts();
+  m.append(log, 1, 3);
+  await log.flush();
+  await m.losePower();
+  const found = await m.create();
+  expect([found.logStartOffset, found.logEndOffset]).toEqual([3, 4]);
+});

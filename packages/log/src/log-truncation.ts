@@ -4,6 +4,24 @@
 import { Segment } from './segment';
 import type { LogState } from './log-state';
 
+/** Where the log ends once `offset` and all behind it is gone: whole batches go. */
+export function endAfterCut(log: LogState, offset: number): number {
+  if (offset < log.startOffset || offset >= log.endOffset) return offset;
+  return log.health.guard('read', () => {
+    const segment = log.segments.containing(offset);
+    const first = segment.findBatch(offset);
+    if (!first) return offset;
+    let end = segment.baseOffset;
+    if (first.position > 0) {
+      for (const { position, header } of segment.scan(first.header.baseOffset - 1)) {
+        if (position >= first.position) break;
+        end = header.lastOffset + 1;
+      }
+    }
+    return Math.min(offset, end);
+  });
+}
+
 export function truncateLog(log: LogState, offset: number): void {
   if (offset < log.startOffset) return restartLog(log, offset);
   log.health.guard('truncate', () => {
@@ -13,8 +31,11 @@ export function truncateLog(log: LogState, offset: number): void {
     // Also when nothing was cut: an empty epoch at the very end must go (KAFKA-10706).
     const end = Math.min(offset, log.endOffset);
     if (log.epochs.cutFrom(end)) log.epochFile.writeNow(log.epochs.format());
+    // It lay within the first batch that went.
+    const startsEarlier = log.endOffset < log.startOffset;
+    log.startOffset = Math.min(log.startOffset, log.endOffset);
     log.producers.truncate(log.range);
-    log.flusher.cut(end);
+    log.flusher.cut(end, startsEarlier);
     log.highWatermark = Math.min(log.highWatermark, end);
   });
 }

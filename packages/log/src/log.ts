@@ -14,7 +14,7 @@ import { deleteRecordsBefore } from './log-start';
 import { LogUpkeep } from './log-upkeep';
 import { batchStart, readLog, readLogAsync } from './log-reads';
 import { LogState } from './log-state';
-import { restartLog, truncateLog } from './log-truncation';
+import { endAfterCut, restartLog, truncateLog } from './log-truncation';
 import type {
   EpochEnd,
   LeaderAppend,
@@ -193,7 +193,11 @@ export class Log implements PartitionLog {
   }
 
   prepareCut(offset: number): Promise<void> | undefined {
-    return this.state.flusher.prepareCut(offset);
+    try {
+      return this.state.flusher.prepareCut(endAfterCut(this.state, offset));
+    } catch (error) {
+      return Promise.reject(TributaryError.from(error));
+    }
   }
 
   get cutsAreSettled(): boolean {
