@@ -93,9 +93,10 @@ export class DirectoryLogs {
     this.highWatermarks.delete(key);
   }
 
-  /** What could not be loaded is not there any more. */
+  /** What could not be loaded is not there any more; another topic of its name may come. */
   mended(name: string): void {
     this.broken.delete(name);
+    this.stored.delete(name);
   }
 
   lost(): LostReplica[] {

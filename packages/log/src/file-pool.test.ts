@@ -1,5 +1,5 @@
 /** A bounded number of open files, whatever is done with how many. */
-import { SimulatedDisk } from '@tributary/testkit';
+import { settle, SimulatedDisk } from '@tributary/testkit';
 import { FilePool, type PooledFile } from './file-pool';
 
 let disk: SimulatedDisk;
@@ -101,7 +101,8 @@ test('who waits for a turn and is closed meanwhile passes it on', async () => {
   const busy = ['a', 'b', 'c'].map((name) => create(name, name).datasync());
   const [closed, last] = [create('d', 'd'), create('e', 'e')];
   const waiting = [closed.datasync(), last.datasync()];
-  await Promise.resolve();
+  await settle();
+  expect(hold).toHaveLength(3);
   closed.close();
   disk.syncTime = () => Promise.resolve();
   // One turn becomes free, and no other one after it.

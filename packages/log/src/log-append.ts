@@ -61,6 +61,7 @@ export function appendAsFollower(log: LogState, batches: Buffer): void {
       if (!log.health.failure && log.endOffset > before) {
         truncateLog(log, before);
         log.epochs.replace(epochs);
+        log.epochFileStrays();
       }
       throw error;
     }
@@ -90,6 +91,7 @@ function write(log: LogState, { beginsSegment, bytes, headers }: BatchGroup): vo
     }
     log.producers.states.record(header, now);
   }
+  if (log.epochFileStrayed) log.epochFileReturned();
 }
 
 /** It was led here, and nobody followed: what comes is older, and would seem to be of that epoch. */
@@ -106,10 +108,11 @@ function forgetEmptyEpoch(log: LogState): void {
  */
 function writeNewEpochs(log: LogState, headers: readonly BatchHeader[]): void {
   const last = headers.at(-1) as BatchHeader;
-  if (last.leaderEpoch <= log.epochs.latestEpoch) return;
+  if (last.leaderEpoch <= log.epochs.latestEpoch && !log.epochFileStrayed) return;
   const known = new LeaderEpochCache(log.epochs.entries);
   for (const { leaderEpoch, baseOffset } of headers) {
     if (leaderEpoch > known.latestEpoch) known.assign(leaderEpoch, baseOffset);
   }
+  log.epochFileStrays();
   log.epochFile.writeNow(known.format());
 }

@@ -446,3 +446,22 @@ test('a new log does not inherit what stayed in the checkpoints of a damaged one
   await create(broken);
   expect(fileText('recovery-point-offset-checkpoint')).not.toContain('orders 0 3\n');
 });
+
+test('a topic that takes the name of one that could not be loaded is repaired without the offsets of that one', async () => {
+  const store = await open();
+  const log = await create(store);
+  for (let i = 0; i < 10; i += 1) append(log, `${i}`);
+  await store.checkpointHighWatermarks([{ topic: 'orders', partition: 0, offset: 10 }]);
+  await store.close(clean);
+  disk.flipBit(`${directory}/orders-0/partition.metadata`, 20);
+  const again = await open();
+  expect(again.lost()).toHaveLength(1);
+  await again.setAsideDamaged({ topic: 'orders', topicId: ORDERS, partition: 0 });
+  append(await create(again, 0, ORDERS_AGAIN), 'a');
+  const replica = { topic: 'orders', topicId: ORDERS_AGAIN, partition: 0 };
+  const known = { endOffset: 1, highWatermark: 1, epoch: 5, stamped: false };
+  const repaired = await again.repair(replica, { config, ...known });
+  expect(repaired.lost).toEqual([]);
+  expect(repaired.log.logEndOffset).toBe(1);
+  expect(again.checkpointedHighWatermark(ORDERS_AGAIN, 0)).toBe(1);
+});

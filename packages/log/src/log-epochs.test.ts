@@ -190,3 +190,35 @@ test('the batches win over an epoch file that contradicts them', () => {
   agreeing.reconcile([{ epoch: 3, startOffset: 12 }]);
   expect(agreeing.entries).toEqual(stored().entries);
 });
+
+describe('a full disk between the epoch file and the batch that it was written for', () => {
+  function replicated(offset: number, epoch: number, value: string): Buffer {
+    const batch = makeBatch({ values: [value] });
+    assignOffsetAndEpoch(batch, offset, epoch);
+    return batch;
+  }
+
+  it('what comes in its place, of an epoch that was known, is not taken for damaged by the next start', async () => {
+    log.appendAsFollower(replicated(0, 3, 'a'));
+    await log.flush();
+    disk.failNext('append', { code: 'DISK_FULL', path: '.log' });
+    expect(() => log.appendAsFollower(replicated(1, 5, 'b'))).toThrow('injected failure');
+    // The leader of epoch 5 is gone, and the next one has more of epoch 3.
+    log.appendAsFollower(replicated(1, 3, 'c'));
+    disk.crash({ loseUnsynced: false, random: seededRandom(3) });
+    log = await openTestLog(disk, directory, { recover: true, unsyncedMayBeLost: false });
+    expect(describeRecords(log.read(0, 1000, Infinity))).toEqual(['0:a', '1:c']);
+    expect(ends(3, 5)).toEqual(['3 ends at 2', '3 ends at 2']);
+  });
+
+  it('the file is put right by a flush, too, and an epoch that was led stays in it when an append is undone', async () => {
+    log.appendAsFollower(replicated(0, 3, 'a'));
+    await log.assignEpoch(4);
+    disk.failNext('append', { code: 'DISK_FULL', path: '.log' });
+    expect(() => log.appendAsFollower(replicated(1, 5, 'b'))).toThrow('injected failure');
+    await log.flush();
+    disk.crash({ loseUnsynced: false, random: seededRandom(3) });
+    log = await openTestLog(disk, directory, { recover: true, unsyncedMayBeLost: false });
+    expect(ends(3, 4, 5)).toEqual(['3 ends at 1', '4 ends at 1', '4 ends at 1']);
+  });
+});

@@ -289,3 +289,18 @@ describe('a sync that fails', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 });
+
+describe('a cut that is announced and does not come', () => {
+  it('holds back what it would have taken away only until that is known', async () => {
+    const log = await open();
+    for (const value of ['a', 'b', 'c']) append(log, value);
+    await log.flush();
+    await log.prepareCut(1);
+    expect(log.durableEndOffset).toBe(1);
+    await log.flush();
+    expect(log.durableEndOffset).toBe(1);
+    log.withdrawCut();
+    await settle();
+    expect([log.durableEndOffset, log.logEndOffset]).toEqual([3, 3]);
+  });
+});

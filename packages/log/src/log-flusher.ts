@@ -82,15 +82,21 @@ export class LogFlusher {
     return this.options.lowerCheckpoint();
   }
 
+  /** No cut follows after all: what it would have taken away may be vouched for again. */
+  withdrawCut(): void {
+    this.announced = undefined;
+  }
+
   /**
    * The end of the log was cut off at `offset`, or the log starts anew there: what is written from there on is not
    * on the device, whatever an older checkpoint says. See `settle`.
+   * @param isToldHigher another checkpoint than the recovery point says more than is true now
    */
-  cut(offset: number, startsAnew = false): void {
+  cut(offset: number, isToldHigher = false): void {
     this.wasChanged = true;
     this.cuts += 1;
     this.announced = undefined;
-    this.checkpointTooHigh ||= startsAnew || offset < this.point;
+    this.checkpointTooHigh ||= isToldHigher || offset < this.point;
     this.point = Math.min(this.point, offset);
     this.settle().catch(() => undefined); // who waits for it hears of it, or begins it again
   }

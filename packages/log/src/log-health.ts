@@ -1,10 +1,13 @@
 /**
  * Whether a log may be used. Invariant: after an I/O error every later call is refused, because what reached the
- * disk is unknown (KAFKA-10778); a full disk is no such error, the append that met it was undone. Called
- * around everything that the log does.
+ * disk is unknown (KAFKA-10778); a full disk is no such error, the append that met it was undone, nor is a batch that
+ * cannot be decoded here. Called around everything that the log does.
  */
 import { hasCode, partitionName, TributaryError } from '@tributary/common';
 import type { LogOptions } from './log-options';
+
+/** Of a batch that is as its producer wrote it (its CRC is checked before), and cannot be decoded here. */
+export const UNDECODABLE = ['UNSUPPORTED_CODEC', 'INVALID_BATCH', 'BATCH_TOO_LARGE'] as const;
 
 export class LogHealth {
   private reason: TributaryError | undefined;
@@ -58,7 +61,7 @@ export class LogHealth {
 
   /** Notes the failure, if it is one, and gives the error to throw. */
   private failed(operation: string, thrown: unknown): TributaryError {
-    if (hasCode(thrown, 'DISK_FULL', 'CLOSED')) return thrown;
+    if (hasCode(thrown, 'DISK_FULL', 'CLOSED', ...UNDECODABLE)) return thrown;
     const { topic, partition, logger, onFailed } = this.options;
     const cause = TributaryError.from(thrown);
     const code = hasCode(cause, 'INTERNAL', 'CORRUPT_LOG') ? cause.code : 'STORAGE_ERROR';

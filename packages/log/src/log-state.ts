@@ -44,6 +44,9 @@ export class LogState {
   /** The pass that is under way; told before the end of the log is cut off. */
   compaction: { cutAt(offset: number): void } | undefined;
   private durableEpochs: readonly EpochEntry[] | undefined;
+  /** How often the epoch file was made to tell something else than the log holds, and how often that was put right. */
+  private strayed = 0;
+  private returned = 0;
   /** What is committed, as far as we were told: nothing at or above it is deleted or compacted. */
   highWatermark = 0;
   readonly sealTimes: SealTimes;
@@ -134,10 +137,27 @@ export class LogState {
 
   /** The cache makes another list at each change, so that nothing is formatted for every commit. */
   async persistEpochs(): Promise<void> {
+    const { strayed } = this;
     const { entries } = this.epochs;
-    if (entries === this.durableEpochs) return;
+    if (entries === this.durableEpochs && !this.epochFileStrayed) return;
     await this.epochFile.write(this.epochs.format());
     this.durableEpochs = entries;
+    this.returned = strayed;
+  }
+
+  /** A full disk kept away the batches that it was written ahead of, or what was undone of it: it must not stay so. */
+  get epochFileStrayed(): boolean {
+    return this.returned < this.strayed;
+  }
+
+  /** It is about to tell something else than the log holds. */
+  epochFileStrays(): void {
+    this.strayed += 1;
+  }
+
+  /** The log holds what it tells. */
+  epochFileReturned(): void {
+    this.returned = this.strayed;
   }
 
   outOfRange(offset: number, message?: string): TributaryError {

@@ -25,7 +25,7 @@ export function endAfterCut(log: LogState, offset: number): number {
 export function truncateLog(log: LogState, offset: number): void {
   if (offset < log.startOffset) return restartLog(log, offset);
   log.health.guard('truncate', () => {
-    forgetCompacted(log, offset);
+    const wasCompacted = forgetCompacted(log, offset);
     log.flusher.truncations += 1;
     if (offset < log.endOffset) cutSegments(log, offset);
     // Also when nothing was cut: an empty epoch at the very end must go (KAFKA-10706).
@@ -35,7 +35,7 @@ export function truncateLog(log: LogState, offset: number): void {
     const startsEarlier = log.endOffset < log.startOffset;
     log.startOffset = Math.min(log.startOffset, log.endOffset);
     log.producers.truncate(log.range);
-    log.flusher.cut(end, startsEarlier);
+    log.flusher.cut(end, wasCompacted || startsEarlier);
     log.highWatermark = Math.min(log.highWatermark, end);
   });
 }
@@ -56,10 +56,15 @@ export function restartLog(log: LogState, offset: number): void {
   });
 }
 
-/** What comes in the place of what goes was not compacted; and a pass must not bring back what goes. */
-function forgetCompacted(log: LogState, offset: number): void {
+/**
+ * What comes in the place of what goes was not compacted; and a pass must not bring back what goes. True: the checkpoint may
+ * say otherwise.
+ */
+function forgetCompacted(log: LogState, offset: number): boolean {
   log.compaction?.cutAt(offset);
-  log.compactedTo = Math.min(log.compactedTo, offset);
+  if (log.compactedTo <= offset) return false;
+  log.compactedTo = offset;
+  return true;
 }
 
 function cutSegments(log: LogState, offset: number): void {

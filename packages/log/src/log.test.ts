@@ -1,6 +1,6 @@
 /** One log in use: append, read, roll, time lookup, limits, failing disks. */
 import { defaultTopicConfig } from '@tributary/common';
-import { readBatchHeader, splitBatches } from '@tributary/record';
+import { CRC_FROM, crc32c, readBatchHeader, splitBatches } from '@tributary/record';
 import {
   describeRecords as records,
   makeBatch,
@@ -297,3 +297,25 @@ function failureOf(work: () => unknown): { code: string; outcome: string } {
     return error as { code: string; outcome: string };
   }
 }
+
+test('a half batch that cannot be taken back is no full disk: the log is offline', async () => {
+  const log = await openTestLog(disk, directory);
+  append(log, 'a');
+  disk.failNext('append', { code: 'DISK_FULL', path: '.log', partialBytes: 20 });
+  disk.failNext('truncate', { code: 'DISK_FULL', path: '.log' });
+  expect(codeOf(() => append(log, 'b'))).toBe('STORAGE_ERROR');
+  expect(log.failure).toBeDefined();
+});
+
+test('a batch that cannot be decoded here is told to who asks for a time, and keeps the log in use', async () => {
+  const log = await openTestLog(disk, directory);
+  // As from a leader that has the package of its codec.
+  const batch = makeBatch({ values: ['a'] });
+  batch.writeInt16BE(5, 21);
+  batch.writeUInt32BE(crc32c(batch.subarray(CRC_FROM)), 17);
+  log.appendAsFollower(batch);
+  expect(codeOf(() => log.offsetForTimestamp(0, Infinity))).toBe('UNSUPPORTED_CODEC');
+  expect(codeOf(() => log.maxTimestamp(Infinity))).toBe('UNSUPPORTED_CODEC');
+  expect(log.failure).toBeUndefined();
+  expect(log.read(0, 1000, Infinity)).toHaveLength(batch.length);
+});

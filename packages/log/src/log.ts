@@ -200,6 +200,11 @@ export class Log implements PartitionLog {
     }
   }
 
+  withdrawCut(): void {
+    this.state.flusher.withdrawCut();
+    this.state.commit();
+  }
+
   get cutsAreSettled(): boolean {
     return this.state.flusher.isSettled;
   }

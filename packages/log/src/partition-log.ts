@@ -77,6 +77,8 @@ export interface PartitionLog {
    * wait, look again whether it is still wanted.
    */
   prepareCut(offset: number): Promise<void> | undefined;
+  /** What `prepareCut` announced does not come: all that is here counts again, with `flush=sync` once it is on the device. */
+  withdrawCut(): void;
   /** Drops everything from `offset` on, the epochs and producer states of it included. Before the next append: `settleCuts`. */
   truncateTo(offset: number): void;
   /** Drops everything and starts at `offset`. Before the next append: `settleCuts`. */

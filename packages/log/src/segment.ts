@@ -4,6 +4,7 @@
  * entry and an interval of the seal begin with the batch that comes after 4 KiB without one. What is read from
  * it is checked against both. Called by log, loader and reader.
  */
+import { TributaryError } from '@tributary/common';
 import type { BatchHeader } from '@tributary/record';
 import { scanBatches, type ScannedBatch } from './batch-scan';
 import type { PooledFile } from './file-pool';
@@ -107,7 +108,7 @@ export class Segment {
     try {
       this.file.append([batches]);
     } catch (error) {
-      this.file.truncate(before);
+      this.takeBack(before);
       throw error;
     }
     if (before === 0) this.firstAppendAt = this.files.now();
@@ -271,6 +272,16 @@ export class Segment {
       nextOffset = lastOffset + 1;
       return isGap;
     });
+  }
+
+  /** Also where the file system has no room to make a file shorter: a half batch within the log is no full disk. */
+  private takeBack(size: number): void {
+    try {
+      this.file.truncate(size);
+    } catch (thrown) {
+      const { message, details } = TributaryError.from(thrown);
+      throw new TributaryError('STORAGE_ERROR', message, { cause: thrown, details });
+    }
   }
 
   /** Its checked batches below `position`, which lies in it or at its end. */

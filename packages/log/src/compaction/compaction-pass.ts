@@ -67,6 +67,7 @@ export class CompactionPass {
     this.check();
     const { map, mapEnd } = await this.mapKeys();
     const counts = await this.copyGroups(map, mapEnd);
+    this.check();
     log.compactedTo = mapEnd;
     log.options.onCheckpointDue?.();
     return { ...counts, from: range.firstDirtyOffset, to: mapEnd, keys: map.size };

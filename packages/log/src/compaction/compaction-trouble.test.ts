@@ -1,7 +1,16 @@
 /** What may happen to a log while it is compacted. */
-import { readBatchHeader, splitBatches } from '@tributary/record';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { seededRandom } from '@tributary/common';
+import {
+  BATCH_HEADER_BYTES,
+  crc32c,
+  CRC_FROM,
+  filterBatch,
+  readBatchHeader,
+  splitBatches,
+} from '@tributary/record';
 import { settle } from '@tributary/testkit';
-import { KeyedLog, LOG_DIRECTORY } from './keyed-log.fixture';
+import { KeyedLog, keyedBatch, LOG_DIRECTORY } from './keyed-log.fixture';
 
 const asides = (keyed: KeyedLog): string[] =>
   keyed.disk.list(LOG_DIRECTORY).filter((name) => /\.(cleaned|swap)$/.test(name));
@@ -213,4 +222,78 @@ test('a batch that inflates beyond the limit fails the pass, not the log', async
   expect(outcome).toMatchObject({ status: 'failed', error: { code: 'BATCH_TOO_LARGE' } });
   expect(keyed.log.failure).toBeUndefined();
   expect(keyed.records()).toHaveLength(2);
+});
+
+test('a truncation at the very end of a pass, when all is in its place: nothing behind it counts as compacted', async () => {
+  /** @param at which sync of the directory; 0: none. Resolves to how many there were. */
+  const passCutAt = async (at: number): Promise<{ keyed: KeyedLog; syncs: number }> => {
+    const keyed = await dirtyLog();
+    let syncs = 0;
+    const syncDirectory = keyed.disk.syncDirectory.bind(keyed.disk);
+    keyed.disk.syncDirectory = async (path) => {
+      await syncDirectory(path);
+      syncs += 1;
+      if (syncs === at) keyed.log.truncateTo(45);
+    };
+    expect((await keyed.compact()).status).toBe(at === 0 ? 'done' : 'aborted');
+    return { keyed, syncs };
+  };
+  const { syncs } = await passCutAt(0);
+  const { keyed } = await passCutAt(syncs);
+  expect([keyed.log.logEndOffset, keyed.log.compaction.compactedTo]).toEqual([45, 0]);
+});
+
+test('a truncation into what was compacted is told to the checkpoint before anything is appended', async () => {
+  const keyed = await dirtyLog();
+  const told: number[] = [];
+  let write = (): Promise<void> => Promise.resolve();
+  const lowerCheckpoint = (): Promise<void> => {
+    told.push(keyed.log.compaction.compactedTo);
+    return write();
+  };
+  await keyed.log.close();
+  await keyed.reopen({ lowerCheckpoint });
+  await keyed.compact();
+  expect(keyed.log.compaction.compactedTo).toBeGreaterThan(45);
+  await keyed.log.prepareCut(45);
+  let written = (): void => undefined;
+  write = () => new Promise((resolve) => (written = resolve));
+  keyed.log.truncateTo(45);
+  await settle();
+  expect([told.at(-1), keyed.log.cutsAreSettled]).toEqual([45, false]);
+  written();
+  await keyed.log.settleCuts();
+});
+
+test('records are dropped also where what is left takes as many bytes as before, compressed anew', async () => {
+  const keyed = await KeyedLog.open();
+  const random = seededRandom(1);
+  const words = Array.from({ length: 60 }, () => `${Math.floor(random.next() * 1e6)} `);
+  const text = (): string =>
+    Array.from({ length: 200 }, () => words[Math.floor(random.next() * 60)]).join('');
+  const records = Array.from({ length: 8 }, (_, i) => `k${i}=${i === 0 ? 'old' : text()}`);
+  const original = keyedBatch({ records, codec: 'gzip' }, 1);
+  const filtered = filterBatch(original, { keep: ({ offset }) => offset > 0 }).batch!;
+  const inflated = gunzipSync(original.subarray(BATCH_HEADER_BYTES));
+  const packed = gzipSync(inflated, { level: 9 });
+  const room = filtered.length - BATCH_HEADER_BYTES - packed.length - 2;
+  expect(room).toBeGreaterThan(0);
+  // A gzip header may carry bytes that say nothing: RFC 1952, FEXTRA.
+  const extra = Buffer.alloc(2 + room);
+  extra.writeUInt16LE(room);
+  packed.writeUInt8(0x04, 3);
+  const payload = Buffer.concat([packed.subarray(0, 10), extra, packed.subarray(10)]);
+  const batch = Buffer.concat([original.subarray(0, BATCH_HEADER_BYTES), payload]);
+  batch.writeInt32BE(batch.length - 12, 8);
+  batch.writeUInt32BE(crc32c(batch.subarray(CRC_FROM)), 17);
+  expect(batch).toHaveLength(filtered.length);
+  keyed.log.appendAsLeader(batch, { leaderEpoch: 0 });
+  keyed.seal();
+  keyed.append('k0=new');
+  keyed.seal();
+  await keyed.log.flush();
+  await keyed.compact();
+  expect(keyed.records().filter((record) => record.includes('k0='))).toEqual([
+    expect.stringContaining('k0=new'),
+  ]);
 });

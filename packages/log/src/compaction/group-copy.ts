@@ -163,7 +163,9 @@ export class GroupCopy {
     segment.firstAppendAt = group[0]?.firstAppendAt;
     segment.seal(group.at(-1)?.sealedAt);
     segment.persistIndexes();
-    const isSame = group.length === 1 && !hasStamped && segment.size === group[0]?.size;
+    // Compressed anew, fewer records may take as many bytes.
+    const isUntouched = recordsDropped === 0 && !hasStamped;
+    const isSame = group.length === 1 && isUntouched && segment.size === group[0]?.size;
     return { recordsDropped, hasStamped, isSame };
   }
 

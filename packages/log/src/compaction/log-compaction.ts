@@ -2,6 +2,7 @@
  * What a log offers to the compactor: how urgent compaction is, and one pass at a time. Made by Log.
  */
 import { assert, hasCode } from '@tributary/common';
+import { UNDECODABLE } from '../log-health';
 import type { LogState } from '../log-state';
 import type { Segment } from '../segment';
 import {
@@ -97,13 +98,5 @@ export class LogCompaction {
 }
 
 function isHarmless(error: unknown): boolean {
-  return hasCode(
-    error,
-    'CANCELLED',
-    'CLOSED',
-    'DISK_FULL',
-    'UNSUPPORTED_CODEC',
-    'INVALID_BATCH',
-    'BATCH_TOO_LARGE',
-  );
+  return hasCode(error, 'CANCELLED', 'CLOSED', 'DISK_FULL', ...UNDECODABLE);
 }

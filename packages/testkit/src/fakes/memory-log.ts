@@ -263,6 +263,10 @@ export class MemoryLog implements PartitionLog {
     this.logStartOffset = offset;
   }
 
+  withdrawCut(): void {
+    // Nothing is announced.
+  }
+
   prepareCut(): undefined {
     return undefined;
   }
