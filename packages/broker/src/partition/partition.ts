@@ -168,6 +168,8 @@ export class Partition {
     const change = this.roleChanges;
     await this.log.settleCuts();
     if (change !== this.roleChanges) return;
+    // What the leader before was about to have cut here is this leader's now.
+    this.log.withdrawCut();
     await this.log.assignEpoch(event.leaderEpoch);
     if (change !== this.roleChanges) return;
     const { logEndOffset, durableEndOffset } = this.log;

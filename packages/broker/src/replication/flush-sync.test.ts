@@ -259,3 +259,27 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])(
     await w.close();
   },
 );
+
+it('a cut that a leader asked for and that never came does not keep what is there from counting', async () => {
+  const w = await world([[1, 2]]);
+  for (const value of ['a', 'b', 'c']) await w.produce(1, value);
+  const { log } = w.cluster.partition(2);
+  const announced = async (): Promise<void> => {
+    await w.within(log.prepareCut(1) ?? Promise.resolve());
+    await w.clock.advance(100);
+    expect(log.durableEndOffset).toBe(1);
+  };
+  // The stream breaks before the cut; the next attach is accepted.
+  await announced();
+  w.network.partition('b1', 'b2');
+  await w.clock.advance(30_000);
+  w.network.heal();
+  await w.clock.advance(20_000);
+  expect(log.durableEndOffset).toBe(3);
+  // Or it becomes the leader itself.
+  await announced();
+  await w.within(w.cluster.elect(2));
+  await w.clock.advance(100);
+  expect(log.durableEndOffset).toBe(3);
+  await w.close();
+});

@@ -160,6 +160,7 @@ export class FollowedPartition {
       return this.attachLater(new TributaryError('INTERNAL', message));
     }
     this.accepted = true;
+    this.partition.log.withdrawCut();
     if (this.refusedPush === undefined) this.failures = 0;
     this.observe(result.accepted);
   }
