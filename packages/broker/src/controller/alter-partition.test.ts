@@ -115,7 +115,7 @@ describe('AlterPartition and writes', () => {
     expect(script.take().slice(1)).toEqual([1, 2, 3, 4, 5].map((id) => `answer 1 #${id}: ISR 1,2`));
   });
 
-  it('one that lost its compare-and-set is told so, and is shown what is there', () => {
+  it('one that lost its compare-and-set is told so, and is shown what is there (KAFKA-2729, KAFKA-1382)', () => {
     const script = running();
     script.alter(1, 'orders/0', [1, 2]).take();
     const { stored } = script.partition('orders/0');

@@ -13,7 +13,7 @@ function holdEpochs(log: MemoryLog): () => void {
 }
 
 describe('change of leader', () => {
-  it('loses nothing that was acknowledged; a tail that was not is cut where the epochs part (KIP-101)', async () => {
+  it('loses nothing that was acknowledged; a tail that was not is cut where the epochs part (KAFKA-1211, KIP-101)', async () => {
     const w = await dataWorld([1, 2, 3]);
     await w.cluster.createTopic([[1, 2, 3]]);
     await w.within(w.cluster.produce(1, ['a', 'b']));
@@ -178,7 +178,7 @@ describe('change of leader', () => {
     await w.close();
   });
 
-  it('a quick double failover leaves the same bytes everywhere (KIP-279)', async () => {
+  it('a quick double failover leaves the same bytes everywhere (KAFKA-6361, KIP-279)', async () => {
     const w = await dataWorld([1, 2]);
     await w.cluster.createTopic([[1, 2]], { 'min.insync.replicas': '1' });
     await w.within(w.cluster.produce(1, ['a', 'b']));

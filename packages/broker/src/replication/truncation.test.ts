@@ -46,7 +46,7 @@ describe('where two logs part', () => {
     expect(settle(log('1:3'), log(''))).toEqual([]);
   });
 
-  it('a tail that the leader never had is cut, not what lies above the HW (KIP-101)', () => {
+  it('a tail that the leader never had is cut, not what lies above the HW (KAFKA-1211, KIP-101)', () => {
     const follower = log('1:3 1:2');
     expect(settle(log('1:3 2:4'), follower)).toEqual([{ epoch: 1, endOffset: 3 }]);
     expect(follower.logEndOffset).toBe(3);
@@ -56,7 +56,7 @@ describe('where two logs part', () => {
     expect(restarted.logEndOffset).toBe(3);
   });
 
-  it('after a fast double failover the follower lacks the epoch that it is told, and asks again (KIP-279)', () => {
+  it('after a fast double failover the follower lacks the epoch that it is told, and asks again (KAFKA-6361, KIP-279)', () => {
     // Leaders: epoch 1, then 2 (only the leader has it), while this follower led in 3 with other records.
     const leader = log('1:2 2:3 4:1');
     const follower = log('1:2 3:4');
@@ -105,7 +105,7 @@ describe('where two logs part', () => {
     expect(follower.epochEnd(3)).toEqual({ epoch: 3, endOffset: 5 });
   });
 
-  it("an end before the leader's start: drop everything and start there (KAFKA-9491)", () => {
+  it("an end before the leader's start: drop everything and start there (KAFKA-9491, KAFKA-7414)", () => {
     const leader = log('');
     leader.restartAt(50);
     append(leader, '4:2', 'a');
