@@ -26,6 +26,8 @@ export interface LoadedLog {
   readonly files: LogFiles;
   readonly segments: SegmentList;
   readonly epochs: LeaderEpochCache;
+  /** The epoch file tells something else. */
+  readonly epochFileStrays: boolean;
   readonly producers: LogProducers;
   readonly sealTimes: SealTimes;
   readonly logStartOffset: number;
@@ -44,6 +46,7 @@ export async function loadLog(
   const start = options.logStartOffset ?? 0;
   const opened = openSegments(files, start);
   const storedEpochs = readEpochs(files, opened.at(-1), options);
+  const toldEpochs = storedEpochs?.format();
   files.epochOf = (offset) => storedEpochs?.epochOf(offset) ?? -1;
 
   const limits = { expirationMs: options.producerIdExpirationMs };
@@ -84,6 +87,7 @@ export async function loadLog(
     files,
     segments,
     epochs,
+    epochFileStrays: toldEpochs !== epochs.format(),
     producers,
     sealTimes,
     logStartOffset: range.logStartOffset,

@@ -227,3 +227,20 @@ test('power failure around truncations: every batch left is one that was appende
     }
   }
 });
+
+test('an epoch whose batches the power took is not in the way of what comes in their place', async () => {
+  const log = await openTestLog(disk, directory);
+  for (const path of ['/', '/data', directory]) await disk.syncDirectory(path);
+  append(log, 'lost', 0);
+  await log.assignEpoch(1);
+  disk.crash({ loseUnsynced: true, random: { next: () => 0, bytes: () => Buffer.alloc(0) } });
+  const follower = await recover();
+  expect([follower.logEndOffset, follower.latestEpoch]).toEqual([0, 0]);
+  for (const offset of [0, 1]) {
+    const batch = makeBatch({ baseOffset: offset, leaderEpoch: 0 });
+    follower.appendAsFollower(batch);
+  }
+  kill();
+  const again = await recover({ unsyncedMayBeLost: false });
+  expect([again.logEndOffset, again.latestEpoch]).toEqual([2, 0]);
+});

@@ -68,6 +68,7 @@ export class LogState {
     this.sealTimes = loaded.sealTimes;
     this.segments = loaded.segments;
     this.epochs = loaded.epochs;
+    if (loaded.epochFileStrays) this.epochFileStrays();
     this.producers = loaded.producers;
     this.startOffset = loaded.logStartOffset;
     this.compactedTo = Math.min(options.compactedTo ?? 0, loaded.segments.active.nextOffset);
@@ -145,7 +146,10 @@ export class LogState {
     this.returned = strayed;
   }
 
-  /** A full disk kept away the batches that it was written ahead of, or what was undone of it: it must not stay so. */
+  /**
+   * A full disk kept away the batches that it was written ahead of, or what was undone of it; or they were lost with the
+   * power. It must not stay so: recovery holds what is written in their place against it.
+   */
   get epochFileStrayed(): boolean {
     return this.returned < this.strayed;
   }
