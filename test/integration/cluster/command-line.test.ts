@@ -107,8 +107,46 @@ test('a failure after some records says how many were written', async () => {
   expect([code, stderr]).toEqual([
     2,
     'error: line 3 has no key separator; 2 records written before\n' +
-      'hint: Correct the argument that the message names.\ncode=INVALID_ARGUMENT\n',
+      'hint: Everything before the first separator (-k) of a line is its key.\ncode=INVALID_ARGUMENT\n',
   ]);
+});
+
+test('a compacted topic: a record without a key is refused with advice, --null writes tombstones', async () => {
+  const configs = { 'cleanup.policy': 'compact' };
+  await cluster.client().admin().createTopic({ topic: 'latest', partitions: 1, configs });
+  const keyless = await run('produce latest', 'no key\n');
+  expect([keyless.code, keyless.stderr]).toEqual([2, expect.stringContaining('for example -k :')]);
+  expect(await run('produce latest -k : --null -', 'a:1\nb:-\nc:--\n')).toMatchObject({ code: 0 });
+  const { stdout } = await run('consume latest --exit-at-end -o ndjson');
+  const records = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object);
+  expect(records).toMatchObject([
+    { key: 'a', value: '1' },
+    { key: 'b', value: null },
+    { key: 'c', value: '--' },
+  ]);
+});
+
+test('a group whose offset was trimmed away goes on where --out-of-range says', async () => {
+  await topicOf('short', 5);
+  const consume = 'consume short --group late --exit-at-end';
+  expect((await run(`${consume} -n 1`)).stdout).toBe('line 0\n');
+  expect(await run('topic trim short --before 3 -p 0')).toMatchObject({ code: 0 });
+  const refused = await run(consume);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--out-of-range')]);
+  expect(await run(`${consume} --out-of-range start`)).toMatchObject({
+    code: 0,
+    stdout: 'line 3\nline 4\n',
+  });
+});
+
+test('there is no loss to accept where nothing is damaged', async () => {
+  const accept = (rest: string) => run(`partition accept-loss lines ${rest}`);
+  expect((await accept('0 --broker 1')).stderr).toContain('no loss has to be accepted');
+  expect((await accept('0 --broker 9')).stderr).toContain('broker 9 has no replica of lines-0');
+  expect(await accept('7 --broker 1')).toMatchObject({ code: 3 });
 });
 
 test('a topic that does not exist is told also when there is nothing to write', async () => {

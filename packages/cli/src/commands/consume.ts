@@ -2,7 +2,7 @@
  * `trib consume TOPIC`: records to standard output, as their bare values or as one JSON object a line.
  * With --group it is a member like any other and commits what it has printed.
  */
-import { TributaryError } from '@tributary/common';
+import { hasCode, TributaryError } from '@tributary/common';
 import type { Client, Consumer, ConsumerRecord } from '@tributary/client';
 import { Option, type Command } from 'commander';
 import { textOrBase64 } from '../output/bytes';
@@ -22,9 +22,12 @@ import { wholeNumber } from './topic';
 /** What was printed longer ago than this is committed: so much is printed again after a crash. */
 const COMMIT_EVERY_MS = 1000;
 
+const ON_OUT_OF_RANGE = { fail: 'fail', start: 'earliest', end: 'latest' } as const;
+
 interface ConsumeOptions extends ConnectionOptions {
   readonly group?: string;
   readonly from: string;
+  readonly outOfRange: 'fail' | 'start' | 'end';
   readonly partition?: string;
   readonly count?: string;
   readonly sessionTimeout: string;
@@ -43,6 +46,14 @@ export function registerConsumeCommand(program: Command): void {
     ) // prettier-ignore
     .option('-g, --group <group>', 'share the partitions with the other members of this group')
     .option('--from <start|end|OFFSET>', 'where to begin where the group has no offset', 'start')
+    .addOption(
+      new Option(
+        '--out-of-range <fail|start|end>',
+        'where to go on when the offset does not exist (any more), say after retention',
+      )
+        .choices(['fail', 'start', 'end'])
+        .default('fail'),
+    ) // prettier-ignore
     .option('-p, --partition <number>', 'this partition only (not with --group)')
     .option(
       '--session-timeout <ms>',
@@ -71,11 +82,14 @@ async function consume(
     const end = options.exitAtEnd
       ? await EndWatch.start(client, consumer, topic, {
           group: options.group,
+          partition: partitionOf(options),
           timeoutMs: timeoutMsOf(options),
         })
       : undefined;
     try {
-      await printRecords(consumer, limit, options);
+      await printRecords(consumer, limit, options).catch((error: unknown) => {
+        throw withAdvice(error);
+      });
       if (end?.failure) throw TributaryError.from(end.failure);
     } finally {
       end?.stop();
@@ -91,6 +105,7 @@ async function makeConsumer(
   options: ConsumeOptions,
 ): Promise<Consumer> {
   const from = options.from === 'end' ? 'latest' : 'earliest';
+  const onOutOfRange = ON_OUT_OF_RANGE[options.outOfRange];
   if (options.group !== undefined) {
     if (options.from !== 'start' && options.from !== 'end') {
       throw new TributaryError('INVALID_ARGUMENT', '--from OFFSET cannot be combined with --group');
@@ -99,13 +114,14 @@ async function makeConsumer(
       group: options.group,
       topics: [topic],
       from,
+      onOutOfRange,
       autoCommit: { intervalMs: COMMIT_EVERY_MS },
       sessionTimeoutMs: milliseconds(options.sessionTimeout, '--session-timeout'),
     });
   }
-  const described = await client.admin().describeTopic(topic, { timeoutMs: timeoutMsOf(options) });
-  const wanted =
-    options.partition === undefined ? undefined : wholeNumber(options.partition, '--partition');
+  const call = { timeoutMs: timeoutMsOf(options), offsets: false };
+  const described = await client.admin().describeTopic(topic, call);
+  const wanted = partitionOf(options);
   const partitions = described.partitions
     .map(({ partition }) => partition)
     .filter((partition) => wanted === undefined || partition === wanted);
@@ -115,12 +131,17 @@ async function makeConsumer(
   const offset = startOffset(options.from);
   return client.consumer({
     from,
+    onOutOfRange,
     assign: partitions.map((partition) => ({
       topic,
       partition,
       ...(offset === undefined ? {} : { offset }),
     })),
   });
+}
+
+function partitionOf({ partition }: ConsumeOptions): number | undefined {
+  return partition === undefined ? undefined : wholeNumber(partition, '--partition');
 }
 
 /** undefined: one of the ends. */
@@ -151,6 +172,17 @@ async function printRecords(
     return;
   }
   if (options.group !== undefined && printed > 0) await consumer.commit();
+}
+
+/** The hint of the code speaks to programs, which can seek. */
+function withAdvice(error: unknown): unknown {
+  if (!hasCode(error, 'OFFSET_OUT_OF_RANGE')) return error;
+  const hint = 'Go on where there are records: --out-of-range start or end, or another --from.';
+  return new TributaryError(error.code, error.message, {
+    hint,
+    details: error.details,
+    cause: error,
+  });
 }
 
 function valueLine(record: ConsumerRecord): Buffer {

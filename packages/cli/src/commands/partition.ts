@@ -71,16 +71,33 @@ interface Named {
   readonly timeoutMs: number;
 }
 
-/** Says what is known of the damage: who reads it can decide. */
+/** Says what is known of the damage: who reads it can decide. Or that there is nothing to decide about. */
 async function unconfirmed(client: Client, named: Named): Promise<TributaryError> {
   const { topic, partition, brokerId, timeoutMs } = named;
   const { partitions } = await client.admin().describeTopic(topic, { timeoutMs, offsets: false });
   const found = partitions.find((one) => one.partition === partition);
-  const offline = found?.offlineReplicas.find((one) => one.brokerId === brokerId);
+  if (!found) {
+    const text = `topic ${topic} has ${partitions.length} partitions, there is no partition ${partition}`;
+    return new TributaryError('UNKNOWN_PARTITION', text);
+  }
+  const name = `${topic}-${partition}`;
+  if (!found.replicas.includes(brokerId)) {
+    const text = `broker ${brokerId} has no replica of ${name}, brokers ${found.replicas.join(', ')} do`;
+    return new TributaryError('INELIGIBLE_REPLICA', text, {
+      hint: `See trib topic describe ${topic}.`,
+    });
+  }
+  if (found.leader !== undefined) {
+    const text = `${name} is led by broker ${found.leader}: no loss has to be accepted`;
+    return new TributaryError('INELIGIBLE_REPLICA', text, {
+      hint: 'A damaged replica of a partition that has a leader is refilled from it.',
+    });
+  }
+  const offline = found.offlineReplicas.find((one) => one.brokerId === brokerId);
   const known = offline ? `: ${offline.reason}` : ', where no damage is known';
   return new TributaryError(
     'INVALID_ARGUMENT',
-    `records of ${topic}-${partition} on broker ${brokerId} would be lost for good${known}`,
+    `records of ${name} on broker ${brokerId} would be lost for good${known}`,
     { hint: 'Repeat the command with --yes if that is accepted.' },
   );
 }

@@ -3,7 +3,7 @@
  * window of records is unanswered at any time, so that a file of any size needs little memory.
  */
 import { createReadStream } from 'node:fs';
-import { TributaryError } from '@tributary/common';
+import { hasCode, TributaryError } from '@tributary/common';
 import type { Client, Producer } from '@tributary/client';
 import { CODEC_NAMES, type CodecName } from '@tributary/record';
 import { Option, type Command } from 'commander';
@@ -19,6 +19,7 @@ const MAX_UNANSWERED_RECORDS = 20_000;
 interface ProduceOptions extends ConnectionOptions {
   readonly file?: string;
   readonly keySeparator?: string;
+  readonly null?: string;
   readonly partition?: string;
   readonly acks: 'all' | 'leader' | 'none';
   readonly codec: CodecName;
@@ -38,6 +39,7 @@ export function registerProduceCommand(program: Command): void {
       '-k, --key-separator <text>',
       'what stands before its first occurrence in a line is the key',
     )
+    .option('--null <text>', 'a value that is exactly this text is null: a tombstone of its key')
     .option('-p, --partition <number>', 'write to this partition only')
     .addOption(
       new Option('--acks <mode>', 'when a record counts as written')
@@ -93,7 +95,7 @@ async function produceLines(
   await producer.close({ timeoutMs: timeoutMsOf(options) }).catch((thrown: unknown) => {
     failure ??= thrown;
   });
-  if (failure) throw afterRecords(window.tally.records, failure);
+  if (failure) throw afterRecords(window.tally.records, withAdvice(failure, options));
   // Nothing was sent, so nobody has looked for the topic yet.
   if (window.tally.records === 0) await requireTopic(client, topic, options);
   return window.tally;
@@ -107,6 +109,18 @@ async function sendLines(window: SendWindow, file: string | undefined): Promise<
   const last = splitter.finish();
   if (last) await window.send(last);
   await window.settled();
+}
+
+/** The hint of the code speaks to programs. */
+function withAdvice(failure: unknown, { keySeparator }: ProduceOptions): unknown {
+  if (!hasCode(failure, 'KEY_REQUIRED') || keySeparator !== undefined) return failure;
+  const { message, outcome, details } = failure;
+  return new TributaryError('KEY_REQUIRED', message, {
+    hint: 'The topic is compacted by key: name what separates key and value in a line, for example -k :',
+    details,
+    cause: failure,
+    ...(outcome ? { outcome } : {}),
+  });
 }
 
 /** The same failure, saying how many records are in the log all the same. */
@@ -143,6 +157,7 @@ async function* input(file: string | undefined): AsyncGenerator<Buffer> {
 class SendWindow {
   readonly tally: Tally = { records: 0, partitions: {} };
   private readonly separator: Buffer | undefined;
+  private readonly nullText: Buffer | undefined;
   private readonly partition: number | undefined;
   private unanswered = 0;
   private failure: unknown;
@@ -158,6 +173,7 @@ class SendWindow {
     }
     this.separator =
       options.keySeparator === undefined ? undefined : Buffer.from(options.keySeparator);
+    this.nullText = options.null === undefined ? undefined : Buffer.from(options.null);
     this.partition =
       options.partition === undefined ? undefined : wholeNumber(options.partition, '--partition');
   }
@@ -166,7 +182,8 @@ class SendWindow {
     while (this.unanswered >= MAX_UNANSWERED_RECORDS && !this.failure) await this.change();
     this.throwFailure();
     this.unanswered += 1;
-    const { key, value } = this.splitKey(line);
+    const { key, value: text } = this.splitKey(line);
+    const value = this.nullText?.equals(text) ? null : text;
     this.producer
       .send(this.topic, {
         key,
@@ -198,7 +215,11 @@ class SendWindow {
     if (!this.separator) return { key: null, value: line };
     const at = line.indexOf(this.separator);
     if (at < 0) {
-      throw new TributaryError('INVALID_ARGUMENT', `line ${this.tally.records + this.unanswered} has no key separator`); // prettier-ignore
+      throw new TributaryError(
+        'INVALID_ARGUMENT',
+        `line ${this.tally.records + this.unanswered} has no key separator`,
+        { hint: 'Everything before the first separator (-k) of a line is its key.' },
+      );
     }
     return { key: line.subarray(0, at), value: line.subarray(at + this.separator.length) };
   }
