@@ -99,3 +99,30 @@ test('where no start had seen it, a power failure may have torn it: it is cut, a
   const store = await open();
   expect([endOf(store), store.previousStop.kind]).toEqual([3, 'machine']);
 });
+
+test('while a log is repaired, what the checkpoints say of it stays: what was deleted is not there again after a crash', async () => {
+  await written();
+  const store = await open();
+  const log = store.get(ORDERS, 0)!;
+  log.noteHighWatermark(10);
+  log.deleteRecordsBefore(4);
+  await log.storeLogStart();
+  disk.flipBit(logFile, 6 * batch.length + 80);
+  expect(() => log.read(6, 1, 10)).toThrow('orders-0');
+  const replica = { topic: 'orders', topicId: ORDERS, partition: 0 };
+  const options = { config, endOffset: 10, highWatermark: 10, epoch: 5, stamped: false };
+  disk.failNext('rename', { path: '.repair.tmp' });
+  await expect(store.repair(replica, options)).rejects.toMatchObject({ code: 'STORAGE_ERROR' });
+  // Another log has its checkpoint written meanwhile.
+  const other = await store.create('orders', ORDERS, 1, config);
+  await other.storeLogStart();
+  // Half repaired it is adopted by nobody.
+  const again = store.create('orders', ORDERS, 0, config);
+  await expect(again).rejects.toMatchObject({ code: 'CORRUPT_LOG' });
+  disk.crash({ loseUnsynced: false, random });
+  const next = await open();
+  expect(isRefused(next)).toBe(true);
+  const repaired = await next.repair(replica, options);
+  expect(repaired.lost.map(({ fromOffset }) => fromOffset)).toEqual([6]);
+  expect([repaired.log.logStartOffset, repaired.log.logEndOffset]).toEqual([4, 10]);
+});

@@ -28,6 +28,7 @@ export class DirectoryLogs {
   private readonly broken = new Map<string, BrokenLog>();
   private readonly highWatermarks = new Map<string, number>();
   private readonly stored = new Map<string, StoredOffsets>();
+  private readonly underRepair = new Set<string>();
 
   /** Once, with what lies there. */
   take(
@@ -71,7 +72,7 @@ export class DirectoryLogs {
   mute(): ReadonlySet<string> {
     const failed = this.all().filter(({ failure }) => failure);
     const names = failed.map(({ topic, partition }) => partitionName(topic, partition));
-    return new Set([...this.broken.keys(), ...names]);
+    return new Set([...this.broken.keys(), ...this.underRepair, ...names]);
   }
 
   brokenOne(name: string): BrokenLog | undefined {
@@ -93,10 +94,17 @@ export class DirectoryLogs {
     this.highWatermarks.delete(key);
   }
 
+  /** Until it is opened again nothing new is known of it: what the checkpoint files say stays. */
+  beginRepair({ topic, topicId, partition }: ReplicaId): void {
+    this.remove(topicId, partition);
+    this.underRepair.add(partitionName(topic, partition));
+  }
+
   /** What could not be loaded is not there any more; another topic of its name may come. */
   mended(name: string): void {
     this.broken.delete(name);
     this.stored.delete(name);
+    this.underRepair.delete(name);
   }
 
   lost(): LostReplica[] {

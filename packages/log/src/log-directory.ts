@@ -225,7 +225,7 @@ export class LogDirectory implements LogStore {
       const stored = this.present.storedOffsets(name);
       const damaged = this.present.get(topicId, partition);
       await damaged?.close().catch(() => undefined); // it is known to be damaged
-      this.present.remove(topicId, partition);
+      this.present.beginRepair(replica);
       const repaired = await repairReplica({
         disk: this.options.disk,
         directory: `${this.directory}/${name}`,

@@ -3,6 +3,7 @@
  * is what an earlier creation of the same topic left half done. Called by LogDirectory.
  */
 import { partitionName, TributaryError } from '@tributary/common';
+import { checkDamage } from './damage-mark';
 import { Log } from './log';
 import type { LogCheckpoints } from './log-checkpoints';
 import type { BrokenLog } from './log-directory-loader';
@@ -28,7 +29,7 @@ export class LogOpener {
     this.shared = { ...calls, resources: new LogResources(options.disk) };
   }
 
-  /** @param broken what could not be loaded under its name. Throws STORAGE_ERROR, TOPIC_ID_MISMATCH. */
+  /** @param broken what could not be loaded under its name. Throws STORAGE_ERROR, CORRUPT_LOG, TOPIC_ID_MISMATCH. */
   async create(id: ReplicaId, config: LogConfig, broken: BrokenLog | undefined): Promise<Log> {
     const { disk } = this.options;
     const directory = this.pathOf(id);
@@ -62,6 +63,7 @@ export class LogOpener {
         cause: broken.error,
       });
     }
+    checkDamage(this.options.disk, path);
     const { topicId } = id;
     const found = readTopicId(this.options.disk, path);
     if (found === undefined || found === topicId) return;
