@@ -199,7 +199,6 @@ test('another cluster’s directory is refused, when opened and when the cluster
 
 test.each([
   ['meta.properties', 'version=9\nbroker.id=1\n'],
-  ['meta.properties', ''],
   ['replication-offset-checkpoint', '7\n0\n'],
 ])('%s of an unknown format is refused', async (name, text) => {
   await (await open()).close(clean);
