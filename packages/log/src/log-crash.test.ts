@@ -16,7 +16,7 @@ import {
 import type { Log } from './log';
 import { LogDirectory } from './log-directory';
 
-const TEARS_PER_WRITE = 3;
+const TEARS_PER_WRITE = 2;
 const config = {
   ...defaultTopicConfig,
   segmentBytes: 12_000,
