@@ -1,12 +1,13 @@
 /** One partition directory: its small files, then every segment in order as one log. Called by inspect. */
 import { DAMAGE_FILE } from '../damage-mark';
+import type { Disk } from '../disk';
 import { GAPS_FILE } from '../log-files';
 import { EPOCH_FILE } from '../log-loader';
 import { PARTITION_METADATA_FILE } from '../partition-metadata';
 import { findSegments } from '../segment-list';
 import { EpochCheck } from './epoch-check';
 import { LogChain } from './log-chain';
-import { readIfThere } from './read-whole';
+import { openIfThere, readIfThere } from './read-whole';
 import { MEANING, type InspectionReport } from './report';
 import { segmentPaths } from './segment-files';
 import { SnapshotCheck } from './snapshot-check';
@@ -61,8 +62,21 @@ function readEpochs({ disk, report }: InspectionContext, directory: string) {
   const isOpen = !disk.exists(segmentPaths(directory, last).seal);
   const text = readIfThere(disk, path)?.toString();
   if (text !== undefined) return new EpochCheck(path, text, isOpen, report);
-  report.note(`${path} does not exist: the batches alone tell the epochs`);
+  // It is not made before the first epoch: a replica that has nothing yet is as it should be.
+  if (hasBytes(disk, segmentPaths(directory, last).log) || last > 0) {
+    report.note(`${path} does not exist: the batches alone tell the epochs`);
+  }
   return undefined;
+}
+
+function hasBytes(disk: Disk, path: string): boolean {
+  const file = openIfThere(disk, path);
+  if (!file) return false;
+  try {
+    return file.size > 0;
+  } finally {
+    file.close();
+  }
 }
 
 function checkMetadata({ disk, report }: InspectionContext, directory: string): void {

@@ -121,6 +121,19 @@ describe('a log that was closed cleanly', () => {
   }
 });
 
+test('a replica that has nothing yet lacks nothing; one with batches lacks its epochs', async () => {
+  const disk = new SimulatedDisk();
+  const store = await openDirectory(disk);
+  await store.create('empty', TOPIC_ID, 0, config);
+  expect(await verified(disk, `${DATA}/empty-0`)).toEqual({ damages: [], notes: [] });
+  const other = new SimulatedDisk();
+  await writeLog(other);
+  other.remove(`${PARTITION}/leader-epoch-checkpoint`);
+  expect((await verified(other, PARTITION)).notes).toContainEqual(
+    expect.stringContaining('the batches alone tell the epochs'),
+  );
+});
+
 test('a torn end of the segment that a running broker writes to is no damage once it is whole', async () => {
   const disk = new SimulatedDisk();
   const store = await writeLog(disk);
