@@ -72,7 +72,7 @@ export const errorCodes = {
   LEADER_NOT_AVAILABLE: info(33, 'UNAVAILABLE', 6, RETRIABLE, 'Wait for an election, or start a broker that holds a complete replica.'),
   NOT_ENOUGH_REPLICAS: info(34, 'UNAVAILABLE', 6, RETRIABLE, 'Start the missing brokers, or lower min.insync.replicas.'),
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: info(35, 'UNAVAILABLE', 6, RETRIABLE, 'Start the missing brokers; an idempotent retry is safe.'),
-  OFFSET_OUT_OF_RANGE: info(36, 'OUT_OF_RANGE', 1, FINAL, 'Seek to an offset between the log start offset and the high watermark.'),
+  OFFSET_OUT_OF_RANGE: info(36, 'OUT_OF_RANGE', 1, FINAL, 'Use an offset between the log start offset and the high watermark.'),
   OFFSET_NOT_AVAILABLE: info(37, 'UNAVAILABLE', 6, RETRIABLE, 'Try again: the new leader does not know the high watermark yet.'),
   FENCED_BROKER_EPOCH: info(38, 'FAILED_PRECONDITION', 6, RETRIABLE, 'The broker was restarted meanwhile: use its new broker epoch.'),
   STALE_CONTROLLER_EPOCH: info(39, 'FAILED_PRECONDITION', 6, FINAL, 'A newer controller exists: this one must resign.'),
@@ -84,7 +84,7 @@ export const errorCodes = {
   UNKNOWN_BROKER: info(45, 'NOT_FOUND', 3, FINAL, 'List the brokers with trib cluster info.'),
 
   KEY_REQUIRED: info(49, 'INVALID_ARGUMENT', 2, FINAL, 'Give every record a key: the topic is compacted by key.'),
-  CORRUPT_BATCH: info(50, 'INVALID_ARGUMENT', 1, FINAL, 'Send it again from the source: its bytes changed on the way.'),
+  CORRUPT_BATCH: info(50, 'INVALID_ARGUMENT', 1, FINAL, 'Send it again from the source, or read it again: its bytes changed on the way.'),
   INVALID_BATCH: info(51, 'INVALID_ARGUMENT', 2, FINAL, 'Correct the batch encoder: the header does not describe the bytes.'),
   RECORD_TOO_LARGE: info(52, 'INVALID_ARGUMENT', 2, FINAL, 'Send smaller records, or raise max.message.bytes on the topic.'),
   BATCH_TOO_LARGE: info(53, 'INVALID_ARGUMENT', 2, FINAL, 'Send smaller batches, or raise max.message.bytes on the topic.'),
@@ -100,7 +100,7 @@ export const errorCodes = {
   DATA_DIR_LOCKED: info(62, 'FAILED_PRECONDITION', 4, FINAL, 'Stop the other broker that uses this data directory, or choose another one.'),
   DATA_DIR_NOT_WRITABLE: info(63, 'FAILED_PRECONDITION', 4, FINAL, 'Give the user of the process write access to the directory.'),
   UNKNOWN_FORMAT: info(64, 'FAILED_PRECONDITION', 4, FINAL, 'Start a version that knows this format.'),
-  CORRUPT_LOG: info(65, 'DATA_LOSS', 1, FINAL, 'Let the replica be refilled from its peers.'),
+  CORRUPT_LOG: info(65, 'DATA_LOSS', 1, FINAL, 'Let the replica be refilled from its peers; if there is none, see trib partition accept-loss.'),
 
   COORDINATOR_UNAVAILABLE: info(70, 'UNAVAILABLE', 6, RETRIABLE, 'Check that ZooKeeper runs at that address and has a quorum.'),
   SESSION_EXPIRED: info(71, 'UNAVAILABLE', 6, RETRIABLE, 'A new session is being opened: try again.'),
