@@ -19,5 +19,5 @@ module.exports = {
   reporters: ['default', '<rootDir>/scripts/plain-line-reporter.cjs'],
   // One more than cores: the tests on real processes wait more than they work.
   maxWorkers: 3,
-  testTimeout: 30_000,
+  testTimeout: 60_000,
 };

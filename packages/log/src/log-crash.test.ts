@@ -207,7 +207,7 @@ test('the power fails at every write', async () => {
   }
   expect(covered).toBe(writes);
   process.stdout.write(`power cut at ${covered} write boundaries, ${TEARS_PER_WRITE} tears each\n`);
-}, 120_000);
+}, 240_000);
 
 async function check({ disk, clock, witness }: Machine): Promise<void> {
   const log = await new Machine(disk).open();
