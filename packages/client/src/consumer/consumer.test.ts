@@ -560,5 +560,5 @@ test('an error of reading is a TributaryError that says what to do', async () =>
     (e: unknown) => e,
   );
   expect(hasCode(failure, 'OFFSET_OUT_OF_RANGE')).toBe(true);
-  expect((failure as TributaryError).hint).toContain('Seek');
+  expect((failure as TributaryError).hint).toContain('between the log start offset');
 });
