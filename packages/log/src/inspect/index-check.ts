@@ -80,6 +80,7 @@ export class OffsetIndexCheck extends IndexCheck {
 
 export class TimeIndexCheck extends IndexCheck {
   private latest: TimestampedOffset | undefined;
+  private isInterrupted = false;
 
   constructor(path: string, bytes: Buffer, baseOffset: number, report: InspectionReport) {
     super(path, bytes, baseOffset, TIME_ENTRY_BYTES, report);
@@ -89,7 +90,13 @@ export class TimeIndexCheck extends IndexCheck {
     return this.latest;
   }
 
+  /** A batch could not be read: it may have had the largest timestamp of all that follow. */
+  interrupt(): void {
+    this.isInterrupted = true;
+  }
+
   onBatch({ lastOffset, maxTimestamp, recordsCount }: BatchHeader): void {
+    if (this.isInterrupted) return;
     if (recordsCount === 0) return; // emptied by compaction: no record has that timestamp
     if (!this.latest || maxTimestamp > this.latest.timestamp) {
       this.latest = { timestamp: maxTimestamp, offset: lastOffset };

@@ -142,6 +142,7 @@ class SegmentVerifier {
       // What stands under a CRC that does not match says nothing.
       if (batch === GAP || ('crcMatches' in batch && !batch.crcMatches)) {
         chain.interrupt();
+        this.timeIndex.interrupt();
         continue;
       }
       const { position, header } = batch;
