@@ -5,6 +5,7 @@
  */
 import { hasCode } from '@tributary/common';
 import { crc32c } from '@tributary/record';
+import { corruptLog } from './corrupt-log';
 import { finishSwaps } from './compaction/swap-recovery';
 import type { Disk } from './disk';
 import { readTextFile } from './durable-text-file';
@@ -62,6 +63,7 @@ export async function loadLog(
     new ProducerRecovery(states, snapshot?.offset ?? 0),
   );
   await recovery.recover(opened);
+  requireSynced(directory, recovery, options);
   if (recovery.cutBytes > 0) reportCut(options, recovery);
 
   const isPast = (recovery.kept.at(-1)?.nextOffset ?? -1) < start;
@@ -104,6 +106,22 @@ function openSegments(files: LogFiles, start: number): Segment[] {
   const leftovers = names.filter((name) => name.endsWith('.tmp'));
   for (const name of [...deleted, ...orphans, ...leftovers]) disk.remove(`${directory}/${name}`);
   return baseOffsets.map((baseOffset) => Segment.open(files, baseOffset));
+}
+
+/** The recovery point vouches for what was on the device; every cut lowers it first. So what is not there was taken away. */
+function requireSynced(
+  directory: string,
+  { kept }: LogRecovery,
+  { recoveryPoint = 0 }: LogOptions,
+): void {
+  const last = kept.at(-1);
+  const end = last?.nextOffset ?? 0;
+  if (end >= recoveryPoint) return;
+  throw corruptLog(`the log ends at offset ${end}, it was written up to ${recoveryPoint}`, {
+    path: last?.file.path ?? directory,
+    position: last?.size ?? 0,
+    offset: end,
+  });
 }
 
 /** What is left ends before the log starts: nothing of it may be seen again. */

@@ -35,10 +35,11 @@ export class LogOpener {
     const directory = this.pathOf(id);
     const isThere = disk.isDirectory(directory);
     if (isThere) this.checkAdoptable(id, broken);
+    // First: what a line of an earlier log of this name vouches for would be missing in this one.
+    await this.checkpoints.forget(partitionName(id.topic, id.partition));
     disk.makeDirectory(directory);
     await writeTopicId(disk, directory, id.topicId);
     await disk.syncDirectory(this.options.directory);
-    await this.checkpoints.forget(partitionName(id.topic, id.partition));
     return this.open(id, config, { recover: isThere });
   }
 
