@@ -6,6 +6,7 @@ import type { Clock } from '@tributary/common';
 import type { Disk } from './disk';
 import { FilePool } from './file-pool';
 import { IndexMemory } from './index-memory';
+import { SyncSlots } from './sync-slots';
 
 /**
  * Its presence says that somewhere in this log offsets are left out, as compaction does. Without it, a batch whose base
@@ -17,6 +18,7 @@ export const GAPS_FILE = 'offset-gaps';
 export class LogResources {
   readonly files: FilePool;
   readonly indexes: IndexMemory;
+  readonly syncs = new SyncSlots();
 
   constructor(
     disk: Disk,
@@ -53,6 +55,19 @@ export class LogFiles {
     this.disk.openFile(`${this.directory}/${GAPS_FILE}`, { create: true }).close();
     this.directoryDirty = true;
     this.gaps = true;
+  }
+
+  /** What lies beside the segments: it is open for that only. What is removed by then needs no sync. */
+  syncSideFile(path: string): Promise<void> {
+    return this.resources.syncs.run(async () => {
+      if (!this.disk.exists(path)) return;
+      const file = this.disk.openFile(path);
+      try {
+        await file.datasync();
+      } finally {
+        file.close();
+      }
+    });
   }
 
   now(): number {

@@ -235,7 +235,8 @@ export class LogFlusher {
     const syncs = [segment.file.datasync()];
     if (following) {
       syncs.push(segment.syncIndexes());
-      syncs.push(this.syncIfThere(snapshotPath(this.files.directory, following.baseOffset)));
+      const { directory } = this.files;
+      syncs.push(this.files.syncSideFile(snapshotPath(directory, following.baseOffset)));
     }
     try {
       await Promise.all(syncs);
@@ -250,23 +251,14 @@ export class LogFlusher {
 
   private async syncDirectory(): Promise<void> {
     const { files } = this;
-    files.directoryDirty = false;
     try {
-      await files.disk.syncDirectory(files.directory);
+      await files.resources.syncs.run(() => {
+        files.directoryDirty = false;
+        return files.disk.syncDirectory(files.directory);
+      });
     } catch (error) {
       files.directoryDirty = true;
       throw failedSync(error);
-    }
-  }
-
-  private async syncIfThere(path: string): Promise<void> {
-    const { disk } = this.files;
-    if (!disk.exists(path)) return;
-    const file = disk.openFile(path);
-    try {
-      await file.datasync();
-    } finally {
-      file.close();
     }
   }
 }

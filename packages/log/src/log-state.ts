@@ -138,9 +138,13 @@ export class LogState {
 
   /** The cache makes another list at each change, so that nothing is formatted for every commit. */
   async persistEpochs(): Promise<void> {
+    if (this.epochs.entries === this.durableEpochs && !this.epochFileStrayed) return;
+    await this.files.resources.syncs.run(() => this.writeEpochs());
+  }
+
+  private async writeEpochs(): Promise<void> {
     const { strayed } = this;
     const { entries } = this.epochs;
-    if (entries === this.durableEpochs && !this.epochFileStrayed) return;
     await this.epochFile.write(this.epochs.format());
     this.durableEpochs = entries;
     this.returned = strayed;

@@ -5,6 +5,7 @@ import { makeBatch, openTestLog, SimulatedDisk } from '@tributary/testkit';
 import { IndexMemory, type LoadedIndexes } from './index-memory';
 import { LogResources } from './log-files';
 import type { Log } from './log';
+import { SIDE_SYNCS_MAX } from './sync-slots';
 
 const config = { ...defaultTopicConfig, segmentBytes: 1024, maxMessageBytes: 10_000 };
 const SEGMENTS = 3000;
@@ -52,6 +53,49 @@ test('3,000 segments of six logs take 50 files and 5,000 bytes of indexes', asyn
   }
   expect([resources.files.openFiles, resources.indexes.bytes]).toEqual([0, 0]);
 }, 60_000);
+
+test('300 logs that roll, take an epoch and are flushed at the same time: no more files are open than these limits', async () => {
+  const disk = new SimulatedDisk();
+  const counted = countOpen(disk);
+  const resources = new LogResources(disk, { openFilesMax: OPEN_FILES });
+  const logs = await Promise.all(
+    Array.from({ length: 300 }, (_, i) => openTestLog(disk, `/data/t-${i}`, { config, resources })),
+  );
+  disk.syncTime = () => new Promise((resolve) => setImmediate(resolve));
+  for (let round = 0; round < 4; round += 1) {
+    for (const log of logs) {
+      log.appendAsLeader(makeBatch({ values: ['x'.repeat(900)] }), { leaderEpoch: round });
+    }
+    await Promise.all(logs.map((log) => log.assignEpoch(round + 1)));
+  }
+  await Promise.all(logs.map((log) => log.flush()));
+  await Promise.all(logs.map((log) => log.close()));
+  expect(counted.most).toBeGreaterThan(SIDE_SYNCS_MAX);
+  // And those that are opened and closed within one call.
+  expect(counted.most).toBeLessThanOrEqual(OPEN_FILES + SIDE_SYNCS_MAX + 4);
+  expect(counted.now).toBe(0);
+  for (const log of logs) expect(log.failure).toBeUndefined();
+});
+
+/** Descriptors as the process would have them. */
+function countOpen(disk: SimulatedDisk): { now: number; most: number } {
+  const counted = { now: 0, most: 0 };
+  const openFile = disk.openFile.bind(disk);
+  disk.openFile = (path, options) => {
+    const file = openFile(path, options);
+    const close = file.close.bind(file);
+    let isOpen = true;
+    file.close = () => {
+      if (isOpen) counted.now -= 1;
+      isOpen = false;
+      close();
+    };
+    counted.now += 1;
+    counted.most = Math.max(counted.most, counted.now);
+    return file;
+  };
+  return counted;
+}
 
 test('above the limit the indexes used longest ago go, but not those that cannot, nor the one in use', () => {
   const memory = new IndexMemory(100);

@@ -213,16 +213,7 @@ export class SegmentIndexes {
   }
 
   async sync(): Promise<void> {
-    await Promise.all(
-      this.paths.map(async (path) => {
-        const file = this.files.disk.openFile(path);
-        try {
-          await file.datasync();
-        } finally {
-          file.close();
-        }
-      }),
-    );
+    await Promise.all(this.paths.map((path) => this.files.syncSideFile(path)));
   }
 
   private readSealFile<T>(decode: (read: (bytes: number) => Buffer) => T): T | undefined {
