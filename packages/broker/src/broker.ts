@@ -168,16 +168,6 @@ export class Broker {
     this.brokerEpoch = brokerEpoch;
     parts.dataPlane.host.setBrokerEpoch(brokerEpoch);
     parts.elector.enable();
-    this.noteEpoch(brokerEpoch);
-  }
-
-  /** From here on, how the process before ended counts as told: see the running marker. */
-  private noteEpoch(brokerEpoch: number): void {
-    const { logStore, logger } = this.options;
-    logStore?.noteBrokerEpoch(brokerEpoch).catch((thrown: unknown) => {
-      const error = TributaryError.from(thrown);
-      if (!this.isDead) logger.warn('the broker epoch cannot be noted on disk', { error });
-    });
   }
 
   private onExpired(parts: BrokerParts): void {

@@ -3,6 +3,7 @@
  * (partition/, replication/, rpc/) want of each other. Each side depends on these interfaces alone.
  */
 import type {
+  BrokerHelloInput,
   LocalReplica,
   OfflineReplica,
   PartitionState,
@@ -26,6 +27,8 @@ export interface ReplicaHost {
   resignAll(reason: string): void;
   /** What lies on the disks, for BrokerHello. */
   localReplicas(): LocalReplica[];
+  /** How the process before this one ended, for BrokerHello. The first `apply` after a registration says that it is known. */
+  previousStop(): Pick<BrokerHelloInput, 'previousStop' | 'previousBrokerEpoch'>;
   /** Those that cannot serve, be it for good or while they are refilled. Told to each controller. */
   offlineReplicas(): OfflineReplica[];
   /** Those that were told to be offline in this registration and are complete again. Told to each controller. */

@@ -155,8 +155,9 @@ export class ControlReceiver implements PartitionAlterer {
       const answer = answerHello(hello, self);
       this.checkEpochs(controllerEpoch, expectedBrokerEpoch, self.brokerEpoch);
       const session = this.replace(stream, controllerId, controllerEpoch, self.brokerEpoch);
-      const replicas = this.options.host().localReplicas();
-      stream.send({ hello: { hello: answer, replicas }, body: 'hello' });
+      const host = this.options.host();
+      const told = { replicas: host.localReplicas(), ...host.previousStop() };
+      stream.send({ hello: { hello: answer, ...told }, body: 'hello' });
       const { peer } = context;
       this.options.logger.debug('control stream', { controllerId, controllerEpoch, peer });
       return session;

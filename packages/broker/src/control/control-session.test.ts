@@ -61,6 +61,7 @@ class Session {
           })),
         resignAll: () => undefined,
         localReplicas: (): LocalReplica[] => [],
+        previousStop: () => ({ previousStop: 'NEVER_RAN' as const }),
         offlineReplicas: () => this.offline,
         restoredReplicas: () => this.restored,
         setBrokerEpoch: () => undefined,

@@ -24,7 +24,8 @@ export function createDataPlane(
     status: () => manager.status(),
     async close(options) {
       await manager.close();
-      await logStore.close(options);
+      // How the process before ended is told again where no controller has taken it up.
+      await logStore.close({ ...options, brokerEpoch: manager.previousLife.notedBrokerEpoch });
     },
     kill: () => manager.kill(),
   };

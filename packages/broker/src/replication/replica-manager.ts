@@ -40,6 +40,7 @@ import { LeaderStreams } from './leader-streams';
 import { linkPolicy } from './link-policy';
 import { LossAcceptance, type AcceptedLoss } from './loss-acceptance';
 import { OfflineReplicas } from './offline-replicas';
+import { PreviousLife, type ToldStop } from './previous-life';
 import { Refills } from './refills';
 import { replicaStatuses, type ReplicaStatus } from './replica-status';
 import { RoleChanges } from './role-changes';
@@ -70,6 +71,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   private readonly refills: Refills;
   private readonly losses: LossAcceptance;
   private readonly leaderStreams: LeaderStreams;
+  readonly previousLife: PreviousLife;
   private readonly checkpoint: HighWatermarkCheckpoint;
   private image: MetadataImage | undefined;
   private views: BrokerViews = new Map();
@@ -87,6 +89,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     const image = (): MetadataImage | undefined => this.image;
     const brokerEpoch = (): number | undefined => this.brokerEpoch;
     const checkpoint = (): Promise<void> => this.checkpoint.write();
+    this.previousLife = new PreviousLife(logStore, logger);
     const offline = new OfflineReplicas(options.alterer, logger);
     const refills = new Refills({ brokerId, logger, logStore, offline, checkpoint });
     this.offline = offline;
@@ -100,7 +103,10 @@ export class ReplicaManager implements ReplicaHost, DataHost {
         brokerEpoch,
       }),
       limits,
-      heard: (partition, leader) => refills.heard(partition, leader),
+      heard: (partition, leader) => {
+        refills.heard(partition, leader);
+        this.previousLife.heard(partition, leader);
+      },
     });
     const { links } = this;
     const parts = { ...options, partitions, links, image, checkpoint, offline, refills };
@@ -173,7 +179,11 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       done.push(this.changes.inOrder(key, () => this.refills.removeAside(state)));
     }
     this.links.refresh();
+    this.previousLife.imaged(this.brokerEpoch);
     await Promise.all(done);
+    for (const partition of this.partitions.values()) {
+      if (partition.state.role === 'leader') this.previousLife.led(partition);
+    }
   }
 
   /** Settings, eligibility of followers, and whether the partition is still there. */
@@ -212,14 +222,11 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   localReplicas(): LocalReplica[] {
     return [...this.partitions.values()]
       .filter(({ state }) => !(state.role === 'offline' && state.failed))
-      .map(({ topic, topicId, partition, log, state }) => ({
-        topic,
-        topicId,
-        partition,
-        logEndOffset: log.logEndOffset,
-        lastEpoch: log.lastBatchEpoch,
-        highWatermark: state.highWatermark,
-      }));
+      .map((partition) => this.previousLife.localReplica(partition));
+  }
+
+  previousStop(): ToldStop {
+    return this.previousLife.told;
   }
 
   offlineReplicas(): OfflineReplica[] {

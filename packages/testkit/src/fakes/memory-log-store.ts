@@ -5,6 +5,7 @@ import type {
   LogStore,
   LostReplica,
   PartitionLog,
+  PreviousStop,
   RepairedLog,
   RepairOptions,
   ReplicaId,
@@ -12,7 +13,7 @@ import type {
 import { MemoryLog } from './memory-log';
 
 export class MemoryLogStore implements LogStore {
-  readonly previousStop = { kind: 'first' } as const;
+  previousStop: PreviousStop = { kind: 'first' };
   readonly cutBelowHighWatermark: string[] = [];
   private damagedOnes: ReplicaId[] = [];
   /** What a test wants to be lost; `delete` and `setAsideDamaged` give it up. */
