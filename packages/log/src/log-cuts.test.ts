@@ -58,6 +58,12 @@ class Machine {
     await this.clock.advance(2 * CHECKPOINT_INTERVAL_MS);
   }
 
+  /** kill -9: the page cache stays. */
+  async killed(): Promise<void> {
+    this.disk.crash({ loseUnsynced: false, random: this.dice });
+    await this.open();
+  }
+
   async losePower(): Promise<void> {
     this.disk.crash({ loseUnsynced: true, random: this.dice });
     await this.open();
@@ -108,6 +114,78 @@ describe.each(['os', 'sync'] as const)('flush=%s', (flush) => {
       expect(readWholeLog(found).equals(history)).toBe(true);
     }
   });
+});
+
+describe('flush=sync: on a log that stays quiet, all that is left of it becomes durable', () => {
+  const config = { ...defaultTopicConfig, flush: 'sync' as const, segmentBytes: 2_000 };
+
+  it('started anew further on', async () => {
+    const m = new Machine(1, config);
+    await m.open();
+    const log = await m.create();
+    m.append(log, 3, 1);
+    await settle();
+    log.restartAt(50);
+    await settle();
+    expect([log.logEndOffset, log.durableEndOffset]).toEqual([50, 50]);
+  });
+
+  it('cut less than was announced', async () => {
+    const m = new Machine(1, config);
+    await m.open();
+    const log = await m.create();
+    m.append(log, 9, 1);
+    await settle();
+    await log.prepareCut(3);
+    await settle();
+    expect(log.durableEndOffset).toBe(3);
+    log.truncateTo(6);
+    await settle();
+    expect([log.logEndOffset, log.durableEndOffset]).toEqual([6, 6]);
+  });
+});
+
+it('killed with a cut that is not on the device: the next life settles it before it writes', async () => {
+  const config = { ...defaultTopicConfig, segmentBytes: 20_000 };
+  for (let seed = 0; seed < 5 * SEEDS; seed += 1) {
+    const m = new Machine(seed, config);
+    await m.open();
+    const first = await m.create();
+    m.append(first, 12, 1);
+    await m.checkpointed(first);
+    const old = splitBatches(readWholeLog(first));
+    const cutAt = Math.floor(m.dice.next() * 12);
+    await first.prepareCut(cutAt);
+    first.truncateTo(cutAt);
+    await m.killed();
+    const log = await m.create();
+    expect([log.logEndOffset, log.cutsAreSettled]).toEqual([cutAt, false]);
+    await log.settleCuts();
+    expect(log.cutsAreSettled).toBe(true);
+    // As long as what was cut, so that one takes the place of the other, sector by sector.
+    for (const batch of old.slice(cutAt))
+      log.appendAsLeader(Buffer.from(batch), { leaderEpoch: 2 });
+    const history = splitBatches(readWholeLog(log));
+    await m.losePower();
+    const found = splitBatches(readWholeLog(await m.create()));
+    const isPrefix = found.every((batch, at) => batch.equals(history[at]!));
+    expect({ seed, isPrefix }).toEqual({ seed, isPrefix: true });
+    expect(found.length).toBeGreaterThanOrEqual(cutAt);
+  }
+});
+
+it('a checkpoint that could not be lowered is lowered before the cut that is tried again', async () => {
+  const m = new Machine(1, { ...defaultTopicConfig, segmentBytes: 2_000 });
+  await m.open();
+  const log = await m.create();
+  m.append(log, 5, 1);
+  await m.checkpointed(log);
+  m.disk.failNext('append', { code: 'DISK_FULL', path: 'recovery-point' });
+  await expect(log.prepareCut(2)).rejects.toMatchObject({ code: 'DISK_FULL' });
+  await log.prepareCut(2);
+  log.truncateTo(2);
+  await m.killed();
+  expect((await m.create()).logEndOffset).toBe(2);
 });
 
 it('a topic is deleted and created again: its log is recovered from its own beginning', async () => {

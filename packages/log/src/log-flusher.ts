@@ -22,6 +22,8 @@ export interface LogFlusherOptions {
   readonly clock: Clock;
   readonly segments: SegmentList;
   readonly recoveryPoint: number;
+  /** The life before this one may have cut the log and died before that was on the device: see `settle`. */
+  readonly cutsMayBeUnsynced: boolean;
   readonly persistEpochs: () => Promise<void>;
   /** Of the epoch file as it was persisted last. */
   readonly epochsCrc: () => number;
@@ -48,6 +50,8 @@ export class LogFlusher {
   private cuts = 0;
   private syncedCuts = 0;
   private checkpointTooHigh = false;
+  /** How often the checkpoint was about to be lowered. */
+  private lowerings = 0;
   /** A cut to come, and where the log ended then: a sync that is under way must not vouch again for what goes. */
   private announced: { readonly offset: number; readonly logEndOffset: number } | undefined;
   private settling: Promise<void> | undefined;
@@ -60,6 +64,7 @@ export class LogFlusher {
   ) {
     this.segments = options.segments;
     this.point = options.recoveryPoint;
+    if (options.cutsMayBeUnsynced) this.cuts = 1;
   }
 
   get recoveryPoint(): number {
@@ -79,7 +84,8 @@ export class LogFlusher {
     if (offset >= this.point && !this.checkpointTooHigh) return undefined;
     this.point = Math.min(this.point, offset);
     this.announced = { offset: this.point, logEndOffset: this.segments.active.nextOffset };
-    return this.options.lowerCheckpoint();
+    this.checkpointTooHigh = true;
+    return this.lower();
   }
 
   /** No cut follows after all: what it would have taken away may be vouched for again. */
@@ -143,11 +149,16 @@ export class LogFlusher {
   private async settleNow(): Promise<void> {
     while (!this.isSettled) {
       await this.flushTo(this.point);
-      if (this.syncedCuts !== this.cuts) continue;
-      const { cuts } = this;
-      await this.options.lowerCheckpoint();
-      if (cuts === this.cuts) this.checkpointTooHigh = false;
+      if (this.syncedCuts === this.cuts && this.checkpointTooHigh) await this.lower();
     }
+  }
+
+  /** What is true at the call is what the checkpoint says when it resolves; when it rejects, it may still say more. */
+  private async lower(): Promise<void> {
+    const { cuts } = this;
+    const mine = (this.lowerings += 1);
+    await this.options.lowerCheckpoint();
+    if (cuts === this.cuts && mine === this.lowerings) this.checkpointTooHigh = false;
   }
 
   private turnFor(target: number): FlushTurn {

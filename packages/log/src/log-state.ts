@@ -80,6 +80,7 @@ export class LogState {
       clock: options.clock,
       segments: this.segments,
       recoveryPoint: loaded.recoveryPoint,
+      cutsMayBeUnsynced: options.recover,
       persistEpochs: () => this.persistEpochs(),
       epochsCrc: () => crc32c(Buffer.from(this.epochs.format())),
       onRecoveryPoint: () => {

@@ -149,11 +149,13 @@ export class Log implements PartitionLog {
   truncateTo(offset: number): void {
     this.state.health.check();
     truncateLog(this.state, offset);
+    this.state.commit();
   }
 
   restartAt(offset: number): void {
     this.state.health.check();
     restartLog(this.state, offset);
+    this.state.commit();
   }
 
   deleteRecordsBefore(offset: number): void {
