@@ -1,4 +1,4 @@
-import { checkHistory, isClean, longestGapMs } from './check-history';
+import { checkHistory, isClean } from './check-history';
 import { History, type ReadRecord } from './history';
 
 interface Times {
@@ -67,13 +67,46 @@ describe('checkHistory', () => {
     acknowledge(history, { partition: 0, id: 3, offset: 4 }, { sentAt: 5, at: 40 }); // sent before the first was acknowledged: fine
     expect(checkHistory(history).nonMonotonic).toBe(1);
   });
-});
 
-test('longestGapMs is per partition', () => {
-  const history = new History();
-  acknowledge(history, { partition: 0, id: 1, offset: 0 }, { sentAt: 0, at: 100 });
-  acknowledge(history, { partition: 1, id: 2, offset: 0 }, { sentAt: 0, at: 150 });
-  acknowledge(history, { partition: 0, id: 3, offset: 1 }, { sentAt: 0, at: 400 });
-  acknowledge(history, { partition: 1, id: 4, offset: 1 }, { sentAt: 0, at: 200 });
-  expect(longestGapMs(history)).toBe(300);
+  test('C2: two readers that got different records at one offset disagree, whatever the final log says', () => {
+    const history = new History();
+    history.liveReads.push({ partition: 0, offset: 0, id: 1 }, { partition: 0, offset: 0, id: 2 });
+    finalLog(history, 0, [2]);
+    expect(checkHistory(history)).toMatchObject({ disagreeing: 1, readAboveHighWatermark: 1 });
+  });
+
+  test('C5: within an assignment no record is left out or comes again; a new assignment may go back', () => {
+    const history = new History();
+    const read = (reader: string, offset: number): void => {
+      history.liveReads.push({ partition: 0, offset, id: offset, reader });
+    };
+    [0, 1, 3, 2].forEach((offset) => read('member 1, assignment 1', offset));
+    [1, 2, 3].forEach((offset) => read('member 1, assignment 2', offset));
+    finalLog(history, 0, [0, 1, 2, 3]);
+    expect(checkHistory(history)).toMatchObject({ skipped: 2, duplicated: 0 });
+  });
+
+  test('C7: the end that clients are told never falls; answers that crossed prove nothing', () => {
+    const history = new History();
+    const probe = (askedAt: number, answeredAt: number, end: number): void => {
+      history.endProbes.push({ partition: 0, askedAt, answeredAt, end });
+    };
+    probe(0, 10, 5);
+    probe(5, 20, 4); // asked before the first was answered
+    expect(checkHistory(history).fallenEnds).toBe(0);
+    probe(30, 40, 4);
+    expect(checkHistory(history).fallenEnds).toBe(1);
+  });
+
+  test('C8: the end lies above what was consumed or acknowledged before the question', () => {
+    const history = new History();
+    history.liveReads.push({ partition: 0, offset: 7, id: 8, at: 10 });
+    acknowledge(history, { partition: 1, id: 1, offset: 3 }, { sentAt: 0, at: 10 });
+    history.endProbes.push({ partition: 0, askedAt: 20, answeredAt: 21, end: 7 });
+    history.endProbes.push({ partition: 1, askedAt: 20, answeredAt: 21, end: 3 });
+    history.endProbes.push({ partition: 1, askedAt: 9, answeredAt: 21, end: 3 });
+    const { fallenEnds, examples } = checkHistory(history);
+    expect(fallenEnds).toBe(2);
+    expect(examples).toContain('the end of partition 0 was said to be 7 after @7 had been read');
+  });
 });
