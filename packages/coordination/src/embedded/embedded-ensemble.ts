@@ -33,6 +33,17 @@ export interface EmbeddedEnsembleOptions {
   readonly random?: Random;
   readonly logger?: Logger;
   readonly faults?: EmbeddedFaults;
+  /** Sees each transaction that was applied, in order: the audit log of a simulation. */
+  observe?(transaction: EmbeddedTransaction): void;
+}
+
+export interface EmbeddedTransaction {
+  readonly zxid: number;
+  /** Whose; undefined: the server's own, when a session ends. */
+  readonly sessionId: string | undefined;
+  readonly operations: readonly TreeOperation[];
+  /** Of each operation. */
+  readonly results: readonly TreeResult[];
 }
 
 interface SessionRecord {
@@ -43,6 +54,8 @@ interface SessionRecord {
   expiry: Timer | undefined;
   /** Transaction up to which its client has seen the tree. */
   seenZxid: number;
+  /** Its client is stopped: watches that fired meanwhile. */
+  held: ChangeSignal[] | undefined;
 }
 
 export interface EmbeddedConnectOptions {
@@ -50,6 +63,8 @@ export interface EmbeddedConnectOptions {
   readonly sessionTimeoutMs?: number;
   /** Everything of this client lies below. Default `/`. */
   readonly chroot?: string;
+  /** The client's own. Default: the ensemble's. */
+  readonly clock?: Clock;
 }
 
 export class EmbeddedEnsemble implements EmbeddedServer {
@@ -74,7 +89,7 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     const coordinator = new EmbeddedCoordinator(this, {
       sessionTimeoutMs: options.sessionTimeoutMs ?? 10_000,
       chroot: options.chroot ?? '/',
-      clock,
+      clock: options.clock ?? clock,
       random: this.random,
       logger,
     });
@@ -89,6 +104,22 @@ export class EmbeddedEnsemble implements EmbeddedServer {
 
   reconnect(client: EmbeddedCoordinator): void {
     if (!this.halted) client.link.comeUp();
+  }
+
+  /** Its process is stopped (SIGSTOP), which it does not notice: it hears and says nothing, and its session may run out. */
+  freeze(client: EmbeddedCoordinator): void {
+    const sessionId = client.link.freeze();
+    const session = sessionId === undefined ? undefined : this.sessions.get(sessionId);
+    if (session) session.held = [];
+  }
+
+  /** It goes on; if its session is over, it hears of that now. */
+  thaw(client: EmbeddedCoordinator): void {
+    const sessionId = client.link.thaw();
+    const session = sessionId === undefined ? undefined : this.sessions.get(sessionId);
+    const signals = session?.held ?? [];
+    if (session) session.held = undefined;
+    for (const signal of signals) queueMicrotask(signal);
   }
 
   /** Its process died: it hears and says nothing more. The session runs out. */
@@ -119,6 +150,16 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     this.halted = false;
     for (const session of this.sessions.values()) this.startExpiry(session);
     for (const link of this.links) link.comeUp();
+  }
+
+  /** Armed and not fired yet. */
+  get watches(): number {
+    return this.signals.data.size + this.signals.children.size;
+  }
+
+  /** As the tree is now, beside all sessions and faults. */
+  peek(path: string): TreeView | undefined {
+    return this.tree.view(path);
   }
 
   // What follows is the server's side of EmbeddedSession.
@@ -176,8 +217,8 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     const session = this.sessions.get(sessionId);
     const zxid = this.readPoint(session);
     if (watch) {
-      if (this.history?.changedAfter(path, zxid)) this.later(watch.signal);
-      else this.signals[watch.kind].add(path, watch.signal);
+      if (this.history?.changedAfter(path, zxid)) this.later(watch.signal, session);
+      else this.signals[watch.kind].add(path, watch.signal, session);
     }
     return this.history ? this.history.viewAt(this.tree, path, zxid) : this.tree.view(path);
   }
@@ -199,7 +240,7 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     }
     try {
       return {
-        results: lost ? this.applyQuietly(operations) : this.apply(operations),
+        results: lost ? this.applyQuietly(sessionId, operations) : this.apply(sessionId, operations),
         reply: !lost,
       };
     } finally {
@@ -214,15 +255,18 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     if (session) session.seenZxid = this.tree.zxid;
   }
 
-  private applyQuietly(operations: readonly TreeOperation[]): TreeResult[] {
+  private applyQuietly(sessionId: string, operations: readonly TreeOperation[]): TreeResult[] {
     try {
-      return this.apply(operations);
+      return this.apply(sessionId, operations);
     } catch {
       return []; // refused, but nobody hears of it
     }
   }
 
-  private apply(operations: readonly TreeOperation[]): TreeResult[] {
+  private apply(
+    sessionId: string | undefined,
+    operations: readonly TreeOperation[],
+  ): TreeResult[] {
     const before = new Map<string, TreeView | undefined>();
     if (this.history) {
       for (const { path } of operations) {
@@ -233,21 +277,26 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     }
     const { results, changes } = this.tree.apply(operations);
     this.history?.record(this.tree, changes, before);
+    this.options.observe?.({ zxid: this.tree.zxid, sessionId, operations, results });
     this.fire(changes);
     return results;
   }
 
   private fire(changes: readonly TreeChange[]): void {
     for (const { path, kind } of changes) {
-      for (const signal of this.signals[kind].take(path)) this.later(signal);
+      for (const [signal, session] of this.signals[kind].take(path)) this.later(signal, session);
     }
   }
 
   /** Watches never run inside the request that caused them. */
-  private later(signal: ChangeSignal): void {
+  private later(signal: ChangeSignal, session: SessionRecord | undefined): void {
+    const call = (): void => {
+      if (session?.held) session.held.push(signal);
+      else signal();
+    };
     const delayMs = this.dice.lateWatchMs();
-    if (delayMs > 0) this.clock.setTimer(delayMs, signal);
-    else queueMicrotask(signal);
+    if (delayMs > 0) this.clock.setTimer(delayMs, call);
+    else queueMicrotask(call);
   }
 
   private readPoint(session: SessionRecord | undefined): number {
@@ -273,6 +322,7 @@ export class EmbeddedEnsemble implements EmbeddedServer {
       link: undefined,
       expiry: undefined,
       seenZxid: this.tree.zxid,
+      held: undefined,
     };
     this.sessions.set(session.ticket.sessionId, session);
     return session;
@@ -292,16 +342,17 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     if (!this.sessions.delete(sessionId)) return;
     const paths = this.tree.ephemeralsOf(sessionId);
     if (paths.length === 0) return;
-    this.apply(paths.map((path) => ({ type: 'remove', path, version: undefined })));
+    const removals = paths.map((path) => ({ type: 'remove', path, version: undefined }) as const);
+    this.apply(undefined, removals);
   }
 }
 
 class SignalTable {
-  private readonly signals = new Map<string, Set<ChangeSignal>>();
+  private readonly signals = new Map<string, Map<ChangeSignal, SessionRecord | undefined>>();
 
-  add(path: string, signal: ChangeSignal): void {
-    const known = this.signals.get(path) ?? new Set();
-    this.signals.set(path, known.add(signal));
+  add(path: string, signal: ChangeSignal, session: SessionRecord | undefined): void {
+    const known = this.signals.get(path) ?? new Map<ChangeSignal, SessionRecord | undefined>();
+    this.signals.set(path, known.set(signal, session));
   }
 
   remove(path: string, signal: ChangeSignal): void {
@@ -310,9 +361,15 @@ class SignalTable {
     if (known?.size === 0) this.signals.delete(path);
   }
 
-  take(path: string): ChangeSignal[] {
+  take(path: string): [ChangeSignal, SessionRecord | undefined][] {
     const known = this.signals.get(path) ?? [];
     this.signals.delete(path);
     return [...known];
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const known of this.signals.values()) size += known.size;
+    return size;
   }
 }

@@ -26,6 +26,7 @@ import type { TreeOperation, TreeResult } from './embedded-tree';
 export class EmbeddedLink implements SessionFactory, ClientLink {
   readonly target = 'the embedded coordinator';
   private up = true;
+  private frozen = false;
   private session: EmbeddedSession | undefined;
 
   constructor(
@@ -51,14 +52,32 @@ export class EmbeddedLink implements SessionFactory, ClientLink {
     return true;
   }
 
+  /** Answers the session that its server now takes for away. */
+  freeze(): string | undefined {
+    this.frozen = true;
+    const sessionId = this.session?.ticket?.sessionId;
+    if (sessionId !== undefined) this.server.detach(this, sessionId);
+    return sessionId;
+  }
+
+  /** Answers the session that goes on. */
+  thaw(): string | undefined {
+    this.frozen = false;
+    const ticket = this.session?.ticket;
+    if (this.isUp && ticket && this.server.attach(this, ticket, 0)) return ticket.sessionId;
+    this.goDown();
+    if (!this.server.isHalted) this.comeUp();
+    return ticket?.sessionId;
+  }
+
   goDown(): void {
-    if (!this.up) return;
+    if (!this.up || this.frozen) return;
     this.up = false;
     this.session?.linkDown();
   }
 
   comeUp(): void {
-    if (this.up) return;
+    if (this.up || this.frozen) return;
     this.up = true;
     this.session?.linkUp();
   }

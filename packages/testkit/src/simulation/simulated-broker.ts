@@ -3,10 +3,18 @@
  * anew by each `start`. Invariant: after `crash` nothing of the old life is heard of again, neither on the network
  * nor by the coordinator nor on the disk nor in the logs, as after kill -9. Called by SimulatedCluster.
  */
-import { Broker, type BrokerStatus } from '@tributary/broker';
+import {
+  Broker,
+  createDataPlane,
+  type BrokerStatus,
+  type ControlLimits,
+  type DataLimits,
+  type DataPlane,
+} from '@tributary/broker';
 import {
   assert,
   parseTopicConfig,
+  sleep,
   TributaryError,
   type Logger,
   type Random,
@@ -25,9 +33,29 @@ export interface BrokerWorld {
   readonly network: SimulatedNetwork;
   readonly ensemble: EmbeddedEnsemble;
   readonly sessionTimeoutMs: number;
+  readonly settings: BrokerSettings;
+  loggerOf(brokerId: number): Logger;
+}
+
+/** Of every broker of a cluster, in all its lives. */
+export interface BrokerSettings {
   /** Default: one, `/data`. */
   readonly logDirectories?: readonly string[];
-  loggerOf(brokerId: number): Logger;
+  /** How long a datasync takes at most. Default: no time at all. */
+  readonly syncMs?: number;
+  /** Between two rounds of retention and compaction. Default: as the log has it. */
+  readonly maintenanceIntervalMs?: number;
+  readonly limits?: Partial<ControlLimits>;
+  readonly dataLimits?: Partial<DataLimits>;
+  readonly observer?: LifeObserver;
+}
+
+/** Sees the insides of each life of a broker, to check what a client cannot see. */
+export interface LifeObserver {
+  /** Its logs are recovered; nobody has used them yet. `alive`: false for ever after its crash. */
+  logsOpened(brokerId: number, logs: LogStore, alive: () => boolean): void;
+  dataPlaneMade(brokerId: number, dataPlane: DataPlane, alive: () => boolean): void;
+  crashed(brokerId: number, options: CrashOptions): void;
 }
 
 export interface CrashOptions {
@@ -54,6 +82,9 @@ export class SimulatedBroker {
   private life: Life | undefined;
   /** Stands for the file beside the logs. */
   private ticket: SessionTicket | undefined;
+  /** Of a datasync, at most; undefined: none. */
+  syncMs: number | undefined;
+  private stopped = false;
 
   constructor(
     private readonly world: BrokerWorld,
@@ -61,6 +92,8 @@ export class SimulatedBroker {
   ) {
     this.machine = `broker-${brokerId}`;
     this.address = { host: this.machine, port: PORT };
+    this.syncMs = world.settings.syncMs;
+    this.disk.syncTime = () => this.syncTime();
   }
 
   get running(): boolean {
@@ -73,6 +106,18 @@ export class SimulatedBroker {
 
   get ready(): boolean {
     return this.status?.notReadyReasons.length === 0;
+  }
+
+  /** It said that it cannot go on: its process would exit. */
+  fatal = false;
+
+  /** Stopped by `pause`. */
+  get paused(): boolean {
+    return this.stopped;
+  }
+
+  get sessionId(): string | undefined {
+    return this.life?.coordinator?.sessionId;
   }
 
   /** Of its current life. */
@@ -90,7 +135,34 @@ export class SimulatedBroker {
     const nothing = { logs: undefined, coordinator: undefined, broker: undefined };
     const life: Life = { clock, logger, die, ...nothing };
     this.life = life;
+    this.fatal = false;
     await Promise.race([died, this.begin(life)]);
+  }
+
+  /** As SIGSTOP: it notices nothing of it but the time that has passed. */
+  pause(): void {
+    const { life } = this;
+    assert(life && !this.stopped, `${this.machine} does not run`);
+    this.stopped = true;
+    life.clock.pause();
+    this.world.network.pause(this.machine);
+    if (life.coordinator) this.world.ensemble.freeze(life.coordinator);
+  }
+
+  /** As SIGCONT. */
+  resume(): void {
+    if (!this.stopped) return;
+    this.stopped = false;
+    const { life, world } = this;
+    if (!life) return;
+    life.clock.resume();
+    world.network.resume(this.machine);
+    if (life.coordinator) world.ensemble.thaw(life.coordinator);
+  }
+
+  /** Its machine's wall clock jumps. */
+  jumpWallTime(byMs: number): void {
+    this.life?.clock.jumpWallTime(byMs);
   }
 
   crash({ loseUnsynced = false }: CrashOptions = {}): void {
@@ -98,10 +170,12 @@ export class SimulatedBroker {
     assert(life, `${this.machine} does not run`);
     const { random, network, ensemble } = this.world;
     this.life = undefined;
+    this.stopped = false;
     life.clock.die();
     network.crash(this.machine);
     if (life.coordinator) ensemble.abandon(life.coordinator);
     this.disk.crash({ loseUnsynced, random });
+    this.world.settings.observer?.crashed(this.brokerId, { loseUnsynced });
     life.die(new TributaryError('CLOSED', `${this.machine} crashed`));
   }
 
@@ -116,7 +190,8 @@ export class SimulatedBroker {
   private async begin(life: Life): Promise<void> {
     const { ensemble, sessionTimeoutMs } = this.world;
     life.logs = await this.openLogs(this.disk.mount(), life);
-    life.coordinator = ensemble.connect({ sessionTimeoutMs });
+    this.world.settings.observer?.logsOpened(this.brokerId, life.logs, () => this.life === life);
+    life.coordinator = ensemble.connect({ sessionTimeoutMs, clock: life.clock });
     life.broker = this.makeBroker(life, life.logs, life.coordinator);
     await life.broker.start();
   }
@@ -134,17 +209,20 @@ export class SimulatedBroker {
 
   private openLogs(disk: Disk, { clock, logger }: Life): Promise<LogStore> {
     const { brokerId } = this;
-    const { random, logDirectories } = this.world;
+    const { random, settings } = this.world;
+    const { logDirectories, maintenanceIntervalMs } = settings;
     const config = parseTopicConfig({}, 1);
     const configFor = (): typeof config => config;
-    const options = { disk, brokerId, clock, random, logger, configFor };
+    const parts = { disk, brokerId, clock, random, logger, configFor };
+    const options = { ...parts, maintenanceIntervalMs };
     if (!logDirectories) return LogDirectory.open({ ...options, directory: DIRECTORY });
     return LogDirectories.open({ ...options, directories: logDirectories });
   }
 
   private makeBroker(life: Life, logStore: LogStore, coordinator: EmbeddedCoordinator): Broker {
     const { brokerId, machine, address, ticket } = this;
-    const { random, network } = this.world;
+    const { random, network, settings } = this.world;
+    const { limits, dataLimits, observer } = settings;
     const { logger } = life;
     return new Broker({
       brokerId,
@@ -157,11 +235,27 @@ export class SimulatedBroker {
       transport: network.transport(machine),
       coordinator,
       logStore,
+      limits,
+      dataLimits,
+      dataPlane: (context) => {
+        const dataPlane = createDataPlane(context, dataLimits);
+        observer?.dataPlaneMade(brokerId, dataPlane, () => this.life === life);
+        return dataPlane;
+      },
       ...(ticket ? { previousTicket: ticket } : {}),
       saveSessionTicket: (saved) => {
         if (this.life === life) this.ticket = saved;
       },
-      onFatal: (error) => logger.error('the broker cannot go on', { error }),
+      onFatal: (error) => {
+        this.fatal = true;
+        logger.error('the broker cannot go on', { error });
+      },
     });
+  }
+
+  private async syncTime(): Promise<void> {
+    const { life, syncMs } = this;
+    if (syncMs === undefined || !life) return;
+    await sleep(life.clock, this.world.random.next() * syncMs);
   }
 }

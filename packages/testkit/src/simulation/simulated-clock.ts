@@ -5,17 +5,14 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '@tributary/common';
-
-interface Pending {
-  readonly due: number;
-  readonly order: number;
-  readonly fire: () => void;
-}
+import { TimerHeap } from './timer-heap';
 
 export class SimulatedClock implements Clock {
   private time = 0;
   private made = 0;
-  private pending: Pending[] = [];
+  private readonly pending = new TimerHeap();
+  private fired = 0;
+  private onStep: (() => void) | undefined;
 
   /** @param epochMs wall time at the start; default 2024-01-01T00:00:00Z. */
   constructor(private epochMs = 1_704_067_200_000) {}
@@ -34,20 +31,24 @@ export class SimulatedClock implements Clock {
   }
 
   setTimer(delayMs: number, fire: () => void): Timer {
-    const entry: Pending = { due: this.time + Math.max(0, delayMs), order: this.made++, fire };
-    let at = this.pending.length;
-    while (at > 0 && this.pending[at - 1]!.due > entry.due) at -= 1;
-    this.pending.splice(at, 0, entry);
-    return {
-      cancel: () => {
-        const index = this.pending.indexOf(entry);
-        if (index >= 0) this.pending.splice(index, 1);
-      },
-    };
+    const due = this.time + Math.max(0, delayMs);
+    const entry = { due, order: this.made++, fire, cancelled: false };
+    this.pending.push(entry);
+    return { cancel: () => this.pending.cancel(entry) };
   }
 
   get pendingTimers(): number {
-    return this.pending.length;
+    return this.pending.size;
+  }
+
+  /** Timers that have fired so far: in a simulated world everything that happens begins with one. */
+  get steps(): number {
+    return this.fired;
+  }
+
+  /** Called after each step, when all that it caused has run; replaces the one before. */
+  observe(onStep: () => void): void {
+    this.onStep = onStep;
   }
 
   /** Fires the next timer, if one is due by `until`. False: none was. */
@@ -92,12 +93,14 @@ export class SimulatedClock implements Clock {
 
   /** Everything has settled before, and has again afterwards. */
   private async fireNext(until: number): Promise<boolean> {
-    const next = this.pending[0];
+    const next = this.pending.peek();
     if (!next || next.due > until) return false;
-    this.pending.shift();
+    this.pending.pop();
     this.time = Math.max(this.time, next.due);
+    this.fired += 1;
     next.fire();
     await settle();
+    this.onStep?.();
     return true;
   }
 }

@@ -13,26 +13,28 @@ import {
   type Logger,
   type Random,
 } from '@tributary/common';
-import { EmbeddedEnsemble, type EmbeddedFaults } from '@tributary/coordination';
+import {
+  EmbeddedEnsemble,
+  type EmbeddedFaults,
+  type EmbeddedTransaction,
+} from '@tributary/coordination';
 import { EventTrace } from './event-trace';
 import { ProcessClock } from './process-clock';
-import { SimulatedBroker, type CrashOptions } from './simulated-broker';
+import { SimulatedBroker, type BrokerSettings, type CrashOptions } from './simulated-broker';
 import { SimulatedClock } from './simulated-clock';
 import { SimulatedNetwork } from './simulated-network';
 import { storedCodecs } from './stored-codecs';
 
-export interface SimulatedClusterOptions {
+export interface SimulatedClusterOptions extends BrokerSettings {
   readonly seed: number;
   /** Default 3; their ids are 1, 2, 3 ... */
   readonly brokers?: number;
   /** Of the brokers' sessions. Default 6000. */
   readonly sessionTimeoutMs?: number;
-  /** What the coordinator does to its clients. Default: nothing. */
+  /** What the coordinator does to its clients; read at each of its turns. Default: nothing. */
   readonly coordinatorFaults?: Omit<EmbeddedFaults, 'random'>;
-  /** Of each broker. Default: one, `/data`. */
-  readonly logDirectories?: readonly string[];
-  /** How long a datasync takes at most. Default: no time at all. */
-  readonly syncMs?: number;
+  /** Sees each transaction of the coordinator. */
+  observeTransaction?(transaction: EmbeddedTransaction): void;
   /** Lines of the trace to remember. Default 0. */
   readonly keepTraceLines?: number;
 }
@@ -73,19 +75,22 @@ export class SimulatedCluster {
     this.ensemble = new EmbeddedEnsemble({
       clock,
       random,
-      ...(coordinatorFaults ? { faults: { ...coordinatorFaults, random } } : {}),
+      ...(coordinatorFaults ? { faults: Object.assign(coordinatorFaults, { random }) } : {}),
+      observe: (transaction) => options.observeTransaction?.(transaction),
     });
     const { network, ensemble } = this;
     const loggerOf = (brokerId: number): Logger => this.loggerOf(`broker-${brokerId}`);
-    const { logDirectories } = options;
-    const world = { clock, random, network, ensemble, sessionTimeoutMs, loggerOf, logDirectories };
+    const world = {
+      clock,
+      random,
+      network,
+      ensemble,
+      sessionTimeoutMs,
+      loggerOf,
+      settings: options,
+    };
     for (let brokerId = 1; brokerId <= brokers; brokerId += 1) {
       this.brokers.set(brokerId, new SimulatedBroker(world, brokerId));
-    }
-    const { syncMs } = options;
-    if (syncMs === undefined) return;
-    for (const { disk } of this.brokers.values()) {
-      disk.syncTime = () => sleep(clock, random.next() * syncMs);
     }
   }
 

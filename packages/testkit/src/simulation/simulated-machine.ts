@@ -14,6 +14,8 @@ export interface BreakableStream {
 export class SimulatedMachine {
   readonly streams = new Set<BreakableStream>();
   private state: 'alive' | 'crashed' | 'closed' = 'alive';
+  /** It was stopped for so long that its peers gave up their streams. */
+  missedKeepalive = false;
   /** Stops with a crash. */
   readonly clock: ProcessClock;
 

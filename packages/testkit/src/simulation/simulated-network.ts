@@ -22,6 +22,15 @@ export interface SimulatedNetworkOptions {
   observe?(arrival: NetworkArrival): void;
 }
 
+/** Of each message, one way; uniform between the two. */
+export interface NetworkDelay {
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** Share of messages that take up to `slowMs` instead, and so does what follows on their stream. Default 0. */
+  readonly slowShare?: number;
+  readonly slowMs?: number;
+}
+
 const defaultLimits: SimulatedNetworkLimits = {
   keepaliveMs: 5_000,
   dialTimeoutMs: 3_000,
@@ -37,13 +46,14 @@ export class SimulatedNetwork implements PipeWorld, SimulatedWorld {
   readonly limits: SimulatedNetworkLimits;
   readonly logger: Logger;
   private readonly random: Random;
-  private delay = { minMs: 0.1, maxMs: 1 };
+  private delay: NetworkDelay = { minMs: 0.1, maxMs: 1 };
   private readonly machines = new Map<string, SimulatedMachine>();
   private readonly listeners = new Map<string, ListeningPoint>();
   /** Which machine last listened there: it refuses when it does not listen any more. */
   private readonly owners = new Map<string, string>();
   /** `from>to`. */
   private readonly partitions = new Set<string>();
+  private readonly paused = new Set<string>();
   private readonly holding = new Set<SimulatedPipe>();
   private portsGiven = 0;
 
@@ -66,6 +76,8 @@ export class SimulatedNetwork implements PipeWorld, SimulatedWorld {
   /** As kill -9: its kernel closes the sockets, its code is never called again. */
   crash(machineName: string): void {
     this.machines.get(machineName)?.crash();
+    this.paused.delete(machineName);
+    this.release();
     for (const [key, listener] of this.listeners) {
       if (listener.machine.name === machineName) this.listeners.delete(key);
     }
@@ -90,25 +102,68 @@ export class SimulatedNetwork implements PipeWorld, SimulatedWorld {
       this.partitions.delete(`${a}>${b}`);
       this.partitions.delete(`${b}>${a}`);
     }
+    this.release();
+  }
+
+  /** All connections between these two break, and both are told. They may dial anew at once. */
+  reset(a: string, b: string): void {
+    this.machines.get(a)?.loseStreamsTo(b);
+    this.machines.get(b)?.loseStreamsTo(a);
+  }
+
+  /**
+   * As SIGSTOP, of a machine with one process: nothing of it runs, nothing arrives. When it lasts, the others lose their
+   * streams; it learns that after `resume`, behind all that came before.
+   */
+  pause(machineName: string): void {
+    const machine = this.machines.get(machineName);
+    if (!machine?.alive) return;
+    this.paused.add(machineName);
+    machine.clock.pause();
+    this.clock.setTimer(this.limits.keepaliveMs, () => {
+      if (!this.paused.has(machineName) || this.machines.get(machineName) !== machine) return;
+      for (const other of this.machines.values()) other.loseStreamsTo(machineName);
+      machine.missedKeepalive = true;
+    });
+  }
+
+  resume(machineName: string): void {
+    const machine = this.machines.get(machineName);
+    if (!machine || !this.paused.delete(machineName)) return;
+    machine.clock.resume();
+    this.release();
+    if (!machine.missedKeepalive) return;
+    machine.missedKeepalive = false;
+    const stale = [...machine.streams];
+    this.clock.setTimer(this.delay.maxMs, () => {
+      for (const stream of stale) if (machine.streams.has(stream)) stream.lost();
+    });
+  }
+
+  private release(): void {
     for (const pipe of [...this.holding]) {
-      if (this.isPartitioned(pipe.from, pipe.to)) continue;
+      if (this.isBlocked(pipe.from, pipe.to)) continue;
       this.holding.delete(pipe);
       pipe.release();
     }
   }
 
-  /** Of each message, one way; uniform between the two. */
-  setDelay(delay: { readonly minMs: number; readonly maxMs: number }): void {
+  setDelay(delay: NetworkDelay): void {
     this.delay = delay;
   }
 
   nextDelayMs(): number {
-    const { minMs, maxMs } = this.delay;
+    const { minMs, maxMs, slowShare = 0, slowMs = 0 } = this.delay;
+    if (slowShare > 0 && this.random.next() < slowShare) return this.random.next() * slowMs;
     return minMs + this.random.next() * (maxMs - minMs);
   }
 
   isPartitioned(from: string, to: string): boolean {
     return this.partitions.has(`${from}>${to}`);
+  }
+
+  isBlocked(from: string, to: string): boolean {
+    return this.isPartitioned(from, to) || this.paused.has(to);
   }
 
   onHeld(pipe: SimulatedPipe): void {

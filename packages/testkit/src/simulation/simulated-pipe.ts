@@ -18,8 +18,9 @@ export interface NetworkArrival {
 export interface PipeWorld {
   readonly clock: Clock;
   nextDelayMs(): number;
-  isPartitioned(from: string, to: string): boolean;
-  /** This pipe holds something back: release it when the partition heals. */
+  /** Nothing arrives now: they are partitioned, or the receiver is stopped. */
+  isBlocked(from: string, to: string): boolean;
+  /** This pipe holds something back: release it when the way is free again. */
   onHeld(pipe: SimulatedPipe): void;
   onArrival(arrival: NetworkArrival): void;
 }
@@ -44,7 +45,7 @@ export class SimulatedPipe {
     this.send({ what, bytes, event });
   }
 
-  /** The partition is over. */
+  /** The way is free again. */
   release(): void {
     const waiting = this.held;
     this.held = [];
@@ -59,7 +60,7 @@ export class SimulatedPipe {
 
   private arrive(posted: Posted): void {
     const { from, to, world } = this;
-    if (this.held.length === 0 && !world.isPartitioned(from, to)) {
+    if (this.held.length === 0 && !world.isBlocked(from, to)) {
       const { what, bytes, event } = posted;
       world.onArrival({ from, to, what, ...(bytes ? { bytes } : {}) });
       event();
