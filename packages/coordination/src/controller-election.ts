@@ -2,7 +2,9 @@
  * `/controller` (ephemeral) and `/controller_epoch`: who is the controller. Both change in one multi, so an elected
  * controller always has an epoch of its own, and every write of an older one fails its check of the epoch's version.
  *
- * Invariant: a lost reply is read back; `won` is answered only when the node carries this very attempt.
+ * Invariant: a lost reply is read back; `won` is answered only when the node carries this very attempt. A reign that is
+ * replaced is the very one that was named: each `/controller` node begins at version 0, so it is the version of
+ * `/controller_epoch` in the same multi that tells a reign from the next one.
  */
 import { backoffMs, hasCode, sleep, type Clock, type Random } from '@tributary/common';
 import type { Coordinator, MultiOperation, Watch } from './coordinator';
@@ -44,13 +46,14 @@ class CoordinatedElection implements ControllerElection {
     private readonly random: Random,
   ) {}
 
-  async elect(brokerId: number): Promise<ElectionResult> {
+  async elect(brokerId: number, replacing?: CurrentController): Promise<ElectionResult> {
     const claim = this.random.bytes(12).toString('hex');
+    let target = replacing;
     for (let attempt = 0; ; attempt += 1) {
       const view = await this.view();
       const standing = this.standing(view, brokerId, claim);
       if (standing === 'ours') return won(view.epoch, view.epochVersion);
-      if (standing === 'another') {
+      if (standing === 'another' && !isReign(view.controller, target)) {
         return { won: false, current: view.controller && publicView(view.controller) };
       }
       try {
@@ -60,6 +63,8 @@ class CoordinatedElection implements ControllerElection {
         // Another one was faster, or nobody knows: look again.
         const known = ['NODE_EXISTS', 'BAD_VERSION', 'NO_NODE', 'SESSION_EXPIRED'] as const;
         if (!hasCode(error, 'COORDINATOR_UNAVAILABLE', ...known)) throw error;
+        // What was known of that reign may be over when contact is back: only a win that happened still counts.
+        if (hasCode(error, 'COORDINATOR_UNAVAILABLE', 'SESSION_EXPIRED')) target = undefined;
         await sleep(this.clock, backoffMs(attempt, this.random, { baseMs: 10, maxMs: 200 }));
         await this.coordinator.barrier();
       }
@@ -90,6 +95,12 @@ class CoordinatedElection implements ControllerElection {
   async current(): Promise<CurrentController | undefined> {
     const node = await this.coordinator.get(paths.controller);
     return node && publicView(decodeController(node.data));
+  }
+
+  async epoch(): Promise<number> {
+    await this.coordinator.barrier();
+    const node = await this.coordinator.get(paths.controllerEpoch);
+    return node ? decodeControllerEpoch(node.data) : 0;
   }
 
   watch(onChange: (current: CurrentController | undefined) => void): Watch {
@@ -127,7 +138,7 @@ class CoordinatedElection implements ControllerElection {
         version: view.epochVersion,
       },
     ];
-    // Won by an attempt of ours that never heard of it: that reign is replaced, so that no epoch is used twice.
+    // The reign to be replaced; or one won by an attempt of ours that never heard of it: no epoch is used twice.
     if (view.controller) {
       operations.unshift({ type: 'remove', path, version: view.controllerVersion });
     }
@@ -168,6 +179,17 @@ class CoordinatedElection implements ControllerElection {
 
 function won(controllerEpoch: number, epochVersion: number): ElectionResult {
   return { won: true, fence: { controllerEpoch, epochVersion } };
+}
+
+function isReign(
+  controller: ControllerNode | undefined,
+  reign: CurrentController | undefined,
+): boolean {
+  return (
+    controller !== undefined &&
+    controller.brokerId === reign?.brokerId &&
+    controller.controllerEpoch === reign.controllerEpoch
+  );
 }
 
 function publicView({ brokerId, controllerEpoch }: ControllerNode): CurrentController {

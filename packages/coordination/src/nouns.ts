@@ -58,8 +58,13 @@ export type ElectionResult =
 
 /** `/controller` (ephemeral) and `/controller_epoch`. */
 export interface ControllerElection {
-  /** One multi: create /controller, bump /controller_epoch. An ambiguous reply is read back. */
-  elect(brokerId: number): Promise<ElectionResult>;
+  /**
+   * One multi: create /controller, bump /controller_epoch. An ambiguous reply is read back. With `replacing` the multi
+   * first removes /controller where it still is that very reign; whoever came after it is left alone and answered.
+   */
+  elect(brokerId: number, replacing?: CurrentController): Promise<ElectionResult>;
+  /** Of /controller_epoch, behind a barrier: every lower one is over. 0 before the first election. */
+  epoch(): Promise<number>;
   /** Removes /controller if this fence still holds. */
   resign(fence: ControllerFence): Promise<void>;
   current(): Promise<CurrentController | undefined>;

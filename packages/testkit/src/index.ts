@@ -27,6 +27,7 @@ export * from './fakes/fetch-cluster';
 export type { FetchedLog } from './fakes/fetched-log';
 export { DevCluster, type DevClusterOptions } from '@tributary/cli';
 export * from './contracts/cluster-nouns-contract';
+export * from './contracts/preemption-contract';
 export * from './simulation/process-clock';
 export * from './simulation/event-trace';
 export * from './simulation/simulated-broker';

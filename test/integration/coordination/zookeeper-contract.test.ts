@@ -3,6 +3,7 @@ import {
   describeClusterNounsContract,
   describeCoordinatorContract,
   describeGroupStoreContract,
+  describePreemptionContract,
   TestEnsemble,
 } from '@tributary/testkit';
 
@@ -17,6 +18,7 @@ afterAll(() => ensemble.stop());
 
 describeCoordinatorContract('ZooKeeper', () => Promise.resolve(ensemble.harness()));
 describeClusterNounsContract('ZooKeeper', () => Promise.resolve(ensemble.harness()));
+describePreemptionContract('ZooKeeper', () => Promise.resolve(ensemble.harness()));
 describeGroupStoreContract('ZooKeeper', () =>
   Promise.resolve(new CoordinatedGroupsHarness(ensemble.harness())),
 );
