@@ -1,4 +1,6 @@
-/** For the testing package. The processes start at `main.ts` and `embedded.ts`. */
+/** For the testing package and for chaos runs. The processes start at `main.ts` and `embedded.ts`. */
 export { EmbeddedCluster } from './embedded/embedded-cluster';
 export type { EmbeddedBrokerAddress, EmbeddedClusterOptions } from './embedded/embedded-cluster';
 export { createLogger } from './logger';
+export { diskParts } from './real-parts';
+export { runBroker } from './run-broker';

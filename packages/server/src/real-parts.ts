@@ -2,9 +2,9 @@
  * The parts of a broker in production: system clock, files, gRPC, ZooKeeper. The one place that names them all; called
  * by `run-broker.ts`.
  */
-import { systemClock, systemRandom, type Logger } from '@tributary/common';
+import { systemClock, systemRandom, type Clock, type Logger } from '@tributary/common';
 import { ZooKeeperCoordinator } from '@tributary/coordination';
-import { NodeDisk } from '@tributary/log';
+import { NodeDisk, type Disk } from '@tributary/log';
 import { GrpcTransport } from '@tributary/protocol';
 import type { BrokerNodeParts } from './broker-node';
 import { logDirectoriesOf } from './config/directories';
@@ -13,10 +13,18 @@ import type { BrokerConfig } from './config/settings';
 import { openLogs } from './open-logs';
 import { SessionTicketFile } from './session-ticket-file';
 
-export function diskParts(config: BrokerConfig, logger: Logger): BrokerNodeParts {
-  const clock = systemClock;
+/** What chaos runs wrap. */
+export interface World {
+  readonly clock: Clock;
+  readonly disk: Disk;
+}
+
+export function diskParts(
+  config: BrokerConfig,
+  logger: Logger,
+  { clock, disk }: World = { clock: systemClock, disk: new NodeDisk() },
+): BrokerNodeParts {
   const { brokerId } = config;
-  const disk = new NodeDisk();
   const ticketFile = new SessionTicketFile(config.dataDir);
   return {
     clock,

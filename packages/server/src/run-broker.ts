@@ -1,5 +1,6 @@
 /**
- * The life of a broker process from its arguments to its exit code. Called by `main.ts` alone.
+ * The life of a broker process from its arguments to its exit code. Called by `main.ts`, and by chaos runs with a disk
+ * and a clock that can be made to fail.
  *
  * Exit: 0 after an orderly stop or an action such as --check-config; else the exit code of the error, with one line on
  * stderr that says what, why and what to do.
@@ -23,6 +24,7 @@ const STOP_LIMIT_MS = 4000;
 export async function runBroker(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
+  makeParts: typeof diskParts = diskParts,
 ): Promise<void> {
   const config = configOrExit(args, environment);
   if (config.dieWithParent !== undefined) watchParent(config.dieWithParent, () => process.exit(1));
@@ -34,7 +36,7 @@ export async function runBroker(
     fields: { broker: config.brokerId },
   });
   const node = new BrokerNode(config, {
-    ...diskParts(config, logger),
+    ...makeParts(config, logger),
     onFatal: (error) => exitWith(`${who} cannot go on`, error),
   });
   let stopping = false;

@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { TributaryError, isErrorCode } from '@tributary/common';
 import { ProgramProcess, type ChildExit } from './child-process';
+import type { BrokerPlace } from './cluster-options';
 import { LogFile } from './log-file';
 
 export type BrokerState = 'ready' | 'starting' | 'paused' | 'down';
@@ -30,6 +31,7 @@ export interface BrokerProcessOptions {
   readonly id: number;
   readonly port: number;
   readonly httpPort: number;
+  readonly place: BrokerPlace;
   readonly zookeeper: string;
   /** Holds the data directory and the log file. */
   readonly directory: string;
@@ -43,7 +45,6 @@ export interface BrokerProcessOptions {
 const HTTP_TIMEOUT_MS = 1000;
 
 export class BrokerProcess implements ClusterBroker {
-  readonly host = '127.0.0.1';
   private process: ProgramProcess | undefined;
   private log: LogFile | undefined;
   private paused = false;
@@ -54,6 +55,10 @@ export class BrokerProcess implements ClusterBroker {
 
   get id(): number {
     return this.options.id;
+  }
+
+  get host(): string {
+    return this.options.place.host ?? '127.0.0.1';
   }
 
   get port(): number {
@@ -87,8 +92,10 @@ export class BrokerProcess implements ClusterBroker {
     this.expectedEnd = false;
     this.ended = undefined;
     this.log = new LogFile(this.logFile, this.options.onLine);
+    const { within, script } = this.options.place;
     const started = ProgramProcess.start({
-      script: require.resolve('@tributary/server/dist/main.js'),
+      script: script ?? require.resolve('@tributary/server/dist/main.js'),
+      ...(within ? { within } : {}),
       args: this.args(),
       logFile: this.logFile,
       environment: this.options.environment,
@@ -125,6 +132,7 @@ export class BrokerProcess implements ClusterBroker {
     return [
       ...['--broker-id', String(id), '--data-dir', this.dataDir, '--zookeeper', zookeeper],
       ...['--listeners', `outside://${this.host}:${port}`, '--http-port', String(httpPort)],
+      ...(this.options.place.host ? ['--http-host', this.host] : []),
       ...['--log-format', 'json', ...flags],
     ];
   }

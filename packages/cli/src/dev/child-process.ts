@@ -12,6 +12,8 @@ export interface ProgramOptions {
   readonly logFile: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly ipc?: boolean;
+  /** A command that becomes the one behind it. */
+  readonly within?: readonly string[];
 }
 
 export interface ChildExit {
@@ -38,6 +40,7 @@ export class ProgramProcess {
 
   static start(options: ProgramOptions): ProgramProcess {
     const node = [
+      ...(options.within ?? []),
       process.execPath,
       options.script,
       ...options.args,

@@ -105,6 +105,7 @@ export async function processCluster(
     return new BrokerProcess({
       id,
       port,
+      place: options.place?.(id) ?? {},
       httpPort: ports.http[index]!,
       zookeeper,
       directory,
@@ -139,6 +140,7 @@ async function startEnsemble(
     installation,
     nodes: options.zookeeperNodes ?? 1,
     directory: join(directory, 'zookeeper'),
+    ...(options.zookeeperHost ? { host: options.zookeeperHost } : {}),
     clientPorts,
     dieWithParent: true,
   });

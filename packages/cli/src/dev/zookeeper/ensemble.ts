@@ -13,6 +13,8 @@ export interface EnsembleOptions {
   readonly nodes: 1 | 3;
   /** Holds configuration, data and log of each node; kept by `stop`. */
   readonly directory: string;
+  /** Address to bind, of this machine. Default 127.0.0.1; not with Docker. */
+  readonly host?: string;
   /** One per node. Default: free ones. */
   readonly clientPorts?: readonly number[];
   /** Session timeouts are held within 2 and 20 of these. Default 500. */
@@ -55,7 +57,7 @@ export class ZooKeeperEnsemble {
   }
 
   get connectString(): string {
-    return this.nodes.map((node) => `${loopback}:${node.port}`).join(',');
+    return this.nodes.map((node) => `${hostOf(this.options)}:${node.port}`).join(',');
   }
 
   async waitReady(): Promise<void> {
@@ -92,6 +94,7 @@ function makeNode(
   const network = networkName(options);
   return new ZooKeeperNode({
     id,
+    host: hostOf(options),
     port,
     directory,
     installation: options.installation,
@@ -115,7 +118,7 @@ function configuration(
     `tickTime=${options.tickTimeMs ?? 500}`,
     `dataDir=${data}`,
     `clientPort=${port}`,
-    ...(inside ? [] : [`clientPortAddress=${loopback}`]),
+    ...(inside ? [] : [`clientPortAddress=${hostOf(options)}`]),
     'admin.enableServer=false',
     '4lw.commands.whitelist=ruok,srvr,mntr,cons,dump,wchs',
     'maxClientCnxns=0',
@@ -132,6 +135,10 @@ function configuration(
     }
   }
   return `${lines.join('\n')}\n`;
+}
+
+function hostOf({ host, installation }: EnsembleOptions): string {
+  return installation.kind === 'java' ? (host ?? loopback) : loopback;
 }
 
 function networkName(options: EnsembleOptions): string {

@@ -12,6 +12,7 @@ import { fourLetterWord, servingMode } from './ports';
 
 export interface NodeOptions {
   readonly id: number;
+  readonly host: string;
   readonly port: number;
   readonly directory: string;
   readonly installation: ZooKeeperInstallation;
@@ -86,7 +87,7 @@ export class ZooKeeperNode {
   async waitReady(timeoutMs = 30_000): Promise<string> {
     const until = performance.now() + timeoutMs;
     for (;;) {
-      const mode = await servingMode(this.port);
+      const mode = await servingMode(this.options);
       if (mode !== undefined && this.child) return mode;
       if (!this.child) {
         const why = this.spawnError ? ` (${this.spawnError.message})` : '';
@@ -103,12 +104,12 @@ export class ZooKeeperNode {
 
   /** undefined: does not serve now. */
   mode(): Promise<string | undefined> {
-    return servingMode(this.port);
+    return servingMode(this.options);
   }
 
   /** `cons`, `mntr` and the like; empty when there is no answer. */
   fourLetterWord(word: string): Promise<string> {
-    return fourLetterWord(this.port, word, FOUR_LETTER_TIMEOUT_MS);
+    return fourLetterWord(this.options, word, FOUR_LETTER_TIMEOUT_MS);
   }
 
   /** Sends a signal; with SIGKILL or SIGTERM waits for the end. */

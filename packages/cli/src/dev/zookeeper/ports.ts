@@ -24,10 +24,14 @@ function listen(): Promise<Server> {
 }
 
 /** The answer to a four-letter word; empty when there was none. */
-export function fourLetterWord(port: number, word: string, timeoutMs: number): Promise<string> {
+export function fourLetterWord(
+  { host, port }: { readonly host: string; readonly port: number },
+  word: string,
+  timeoutMs: number,
+): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
-    const socket = connect({ port, host: loopback });
+    const socket = connect({ port, host });
     const timer = setTimeout(() => socket.destroy(), timeoutMs);
     socket.once('connect', () => socket.write(word));
     socket.on('data', (bytes: Buffer) => {
@@ -42,6 +46,9 @@ export function fourLetterWord(port: number, word: string, timeoutMs: number): P
 }
 
 /** `ruok` says yes too early; `srvr` names a mode only when the node serves requests. */
-export async function servingMode(port: number): Promise<string | undefined> {
-  return /Mode: (\w+)/.exec(await fourLetterWord(port, 'srvr', 500))?.[1];
+export async function servingMode(at: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<string | undefined> {
+  return /Mode: (\w+)/.exec(await fourLetterWord(at, 'srvr', 500))?.[1];
 }
