@@ -5,6 +5,7 @@ export * from './coordinator';
 export * from './embedded/embedded-coordinator';
 export * from './embedded/embedded-ensemble';
 export type { EmbeddedFaults } from './embedded/embedded-faults';
+export type { EmbeddedTransaction } from './embedded/embedded-transaction';
 export { createGroupStore } from './group/coordinated-group-store';
 export * from './group-store';
 export { paths } from './layout';

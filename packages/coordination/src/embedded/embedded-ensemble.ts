@@ -19,6 +19,8 @@ import { EmbeddedCoordinator } from './embedded-coordinator';
 import { FaultDice, type EmbeddedFaults } from './embedded-faults';
 import { EmbeddedHistory } from './embedded-history';
 import type { ClientLink, EmbeddedServer } from './embedded-server';
+import { SignalTable } from './embedded-signals';
+import type { EmbeddedTransaction } from './embedded-transaction';
 import {
   EmbeddedTree,
   type TreeChange,
@@ -35,15 +37,6 @@ export interface EmbeddedEnsembleOptions {
   readonly faults?: EmbeddedFaults;
   /** Sees each transaction that was applied, in order: the audit log of a simulation. */
   observe?(transaction: EmbeddedTransaction): void;
-}
-
-export interface EmbeddedTransaction {
-  readonly zxid: number;
-  /** Whose; undefined: the server's own, when a session ends. */
-  readonly sessionId: string | undefined;
-  readonly operations: readonly TreeOperation[];
-  /** Of each operation. */
-  readonly results: readonly TreeResult[];
 }
 
 interface SessionRecord {
@@ -73,7 +66,10 @@ export class EmbeddedEnsemble implements EmbeddedServer {
   private readonly dice: FaultDice;
   private readonly sessions = new Map<string, SessionRecord>();
   private readonly links = new Set<ClientLink>();
-  private readonly signals = { data: new SignalTable(), children: new SignalTable() };
+  private readonly signals = {
+    data: new SignalTable<SessionRecord>(),
+    children: new SignalTable<SessionRecord>(),
+  };
   private readonly random: Random;
   private sessionsMade = 0;
   private halted = false;
@@ -240,7 +236,9 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     }
     try {
       return {
-        results: lost ? this.applyQuietly(sessionId, operations) : this.apply(sessionId, operations),
+        results: lost
+          ? this.applyQuietly(sessionId, operations)
+          : this.transact(sessionId, operations),
         reply: !lost,
       };
     } finally {
@@ -257,13 +255,13 @@ export class EmbeddedEnsemble implements EmbeddedServer {
 
   private applyQuietly(sessionId: string, operations: readonly TreeOperation[]): TreeResult[] {
     try {
-      return this.apply(sessionId, operations);
+      return this.transact(sessionId, operations);
     } catch {
       return []; // refused, but nobody hears of it
     }
   }
 
-  private apply(
+  private transact(
     sessionId: string | undefined,
     operations: readonly TreeOperation[],
   ): TreeResult[] {
@@ -343,33 +341,6 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     const paths = this.tree.ephemeralsOf(sessionId);
     if (paths.length === 0) return;
     const removals = paths.map((path) => ({ type: 'remove', path, version: undefined }) as const);
-    this.apply(undefined, removals);
-  }
-}
-
-class SignalTable {
-  private readonly signals = new Map<string, Map<ChangeSignal, SessionRecord | undefined>>();
-
-  add(path: string, signal: ChangeSignal, session: SessionRecord | undefined): void {
-    const known = this.signals.get(path) ?? new Map<ChangeSignal, SessionRecord | undefined>();
-    this.signals.set(path, known.set(signal, session));
-  }
-
-  remove(path: string, signal: ChangeSignal): void {
-    const known = this.signals.get(path);
-    known?.delete(signal);
-    if (known?.size === 0) this.signals.delete(path);
-  }
-
-  take(path: string): [ChangeSignal, SessionRecord | undefined][] {
-    const known = this.signals.get(path) ?? [];
-    this.signals.delete(path);
-    return [...known];
-  }
-
-  get size(): number {
-    let size = 0;
-    for (const known of this.signals.values()) size += known.size;
-    return size;
+    this.transact(undefined, removals);
   }
 }
