@@ -3,6 +3,7 @@
  * known.
  */
 import {
+  createBrokerSettingsStore,
   createControllerElection,
   createGroupStore,
   createPartitionStateStore,
@@ -72,7 +73,8 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   const journal = new DecisionJournal();
   const barrier = (): Promise<void> => coordinator.barrier();
   const states = createPartitionStateStore(coordinator);
-  const sources = { registry, topics, states, barrier };
+  const settings = createBrokerSettingsStore(coordinator);
+  const sources = { registry, topics, states, settings, barrier };
   const makeController = (fence: ControllerFence, onResigned: (why: string) => void): Controller =>
     new Controller({ ...options, clusterId, fence, sources, limits, journal, onResigned });
   const election = createControllerElection(coordinator, clock, random);

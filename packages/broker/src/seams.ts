@@ -4,6 +4,8 @@
  */
 import type {
   BrokerHelloInput,
+  ControllerAnswer,
+  ControllerRequestInput,
   LocalReplica,
   OfflineReplica,
   PartitionState,
@@ -62,4 +64,19 @@ export interface PartitionAlterer {
   replicaFailed(replica: OfflineReplica): void;
   /** One more of ReplicaHost.restoredReplicas. Without a stream now the next one begins with all of them. */
   replicaRestored(replica: RestoredReplica): void;
+}
+
+/** What a person asks of the controller: one of the four. */
+export type ControllerCommand = Pick<
+  ControllerRequestInput,
+  'alterTopic' | 'reassignPartitions' | 'electLeaders' | 'alterBroker' | 'command'
+>;
+
+/** The way to the controller, as admin handlers use it. Implemented by the control-stream receiver. */
+export interface ControllerAccess {
+  /**
+   * Answers when it is decided and written. Rejects with what the controller answered, UNAVAILABLE (no stream now, or the
+   * controller has just begun), TIMEOUT (maybe written).
+   */
+  askController(command: ControllerCommand, timeoutMs: number): Promise<ControllerAnswer>;
 }

@@ -1,4 +1,5 @@
 export { createBrokerRegistry, type BrokerRegistryOptions } from './broker-registry';
+export { createBrokerSettingsStore } from './broker-settings-store';
 export { createClusterIdentity } from './cluster-identity';
 export { createControllerElection } from './controller-election';
 export * from './coordinator';

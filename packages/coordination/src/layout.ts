@@ -4,13 +4,17 @@
  *
  * Invariant: decode(encode(x)) equals x; a payload that is not understood is UNKNOWN_FORMAT naming its path.
  */
-import type {
-  BrokerRegistration,
-  CurrentController,
-  DeletionMarker,
-  Endpoint,
-  StoredPartitionState,
-  TopicRecord,
+import {
+  allBrokers,
+  type BrokerDuty,
+  type BrokerRegistration,
+  type BrokerSettings,
+  type CurrentController,
+  type DeletionMarker,
+  type Endpoint,
+  type Reassignment,
+  type StoredPartitionState,
+  type TopicRecord,
 } from './nouns';
 import { JsonPayload, unreadable } from './json-payload';
 
@@ -28,6 +32,9 @@ export const paths = {
   controllerEpoch: '/controller_epoch',
   topicConfigs: '/config/topics',
   topicConfig: (topic: string) => `/config/topics/${topic}`,
+  brokerConfigs: '/config/brokers',
+  brokerConfig: (brokerId: number) =>
+    `/config/brokers/${brokerId === allBrokers ? '<default>' : brokerId}`,
   deletions: '/admin/delete_topics',
   deletion: (topic: string) => `/admin/delete_topics/${topic}`,
   cluster: '/cluster',
@@ -89,9 +96,18 @@ export function encodeTopic(record: TopicRecord): Buffer {
     version: 3,
     topic_id: topicId,
     partitions: Object.fromEntries(assignment.map((replicas, index) => [index, replicas])),
-    adding_replicas: {},
-    removing_replicas: {},
+    adding_replicas: moving(record, 'adding'),
+    removing_replicas: moving(record, 'removing'),
   });
+}
+
+function moving(record: TopicRecord, which: keyof Reassignment): Record<string, readonly number[]> {
+  const moves = [...(record.reassignments ?? [])].sort(([a], [b]) => a - b);
+  return Object.fromEntries(
+    moves.flatMap(([partition, move]) =>
+      move[which].length > 0 ? [[partition, move[which]] as const] : [],
+    ),
+  );
 }
 
 export function decodeTopic(topic: string, data: Buffer): Omit<TopicRecord, 'configs'> {
@@ -102,7 +118,16 @@ export function decodeTopic(topic: string, data: Buffer): Omit<TopicRecord, 'con
     { length: byPartition.size },
     (_, partition) => byPartition.get(partition) ?? payload.refuse('partitions'),
   );
-  return { topic, topicId: payload.string('topic_id'), assignment };
+  const reassignments = new Map<number, Reassignment>();
+  for (const which of ['adding', 'removing'] as const) {
+    for (const [key, replicas] of payload.integerListMap(`${which}_replicas`)) {
+      const none: Reassignment = { adding: [], removing: [] };
+      const move = reassignments.get(Number(key)) ?? none;
+      reassignments.set(Number(key), { ...move, [which]: replicas });
+    }
+  }
+  const record = { topic, topicId: payload.string('topic_id'), assignment };
+  return reassignments.size === 0 ? record : { ...record, reassignments };
 }
 
 /** `/config/topics/T`, version 1. */
@@ -112,6 +137,24 @@ export function encodeConfig(configs: Readonly<Record<string, string>>): Buffer 
 
 export function decodeConfig(topic: string, data: Buffer): Record<string, string> {
   return JsonPayload.parse(paths.topicConfig(topic), data, 1).stringMap('config');
+}
+
+const dutyNames: Readonly<Record<BrokerDuty, string>> = {
+  'in service': 'in_service',
+  drained: 'drained',
+  decommissioned: 'decommissioned',
+};
+
+/** `/config/brokers/ID`, version 1; the duty is ours. */
+export function encodeBrokerSettings({ configs, duty }: BrokerSettings): Buffer {
+  return encodeJson({ version: 1, config: configs, duty: dutyNames[duty] });
+}
+
+export function decodeBrokerSettings(brokerId: number, data: Buffer): BrokerSettings {
+  const payload = JsonPayload.parse(paths.brokerConfig(brokerId), data, 1);
+  const name = payload.optionalString('duty') ?? dutyNames['in service'];
+  const duty = (Object.keys(dutyNames) as BrokerDuty[]).find((each) => dutyNames[each] === name);
+  return { brokerId, configs: payload.stringMap('config'), duty: duty ?? payload.refuse('duty') };
 }
 
 /** `/admin/delete_topics/T`: Kafka's is empty; ours says which incarnation is meant. */

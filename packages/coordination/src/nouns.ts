@@ -78,6 +78,18 @@ export interface TopicRecord {
   /** assignment[partition] = replicas; the first is the preferred leader. */
   readonly assignment: readonly (readonly number[])[];
   readonly configs: Readonly<Record<string, string>>;
+  /** By partition: replicas that are being moved. Default: none. */
+  readonly reassignments?: ReadonlyMap<number, Reassignment>;
+  /** Of the topic's node. Only where it was read. */
+  readonly version?: number;
+  /** Of the node of its settings. Only where it was read; undefined as well where that node is missing. */
+  readonly configVersion?: number;
+}
+
+/** KIP-455: both are part of the partition's entry in `assignment` until the move is done. */
+export interface Reassignment {
+  readonly adding: readonly number[];
+  readonly removing: readonly number[];
 }
 
 export interface DeletionMarker {
@@ -89,6 +101,12 @@ export interface TopicStore {
   /** One multi. Throws TOPIC_EXISTS (also while the old one is being deleted, saying so). */
   create(record: TopicRecord): Promise<void>;
   get(topic: string): Promise<TopicRecord | undefined>;
+  /**
+   * Controller only. Compare-and-set of assignment, reassignments and settings from `before`, as it was read, to `after`;
+   * answers it with its versions. A lost reply is read back. Throws BAD_VERSION when the topic is not as `before` any
+   * more, STALE_CONTROLLER_EPOCH, COORDINATOR_UNAVAILABLE (maybe written).
+   */
+  update(fence: ControllerFence, before: TopicRecord, after: TopicRecord): Promise<TopicRecord>;
   names(): Promise<string[]>;
   watchNames(onChange: (names: string[]) => void): Watch;
   /** Creates `/admin/delete_topics/T` holding the id. Idempotent. Throws UNKNOWN_TOPIC, TOPIC_ID_MISMATCH. */
@@ -153,4 +171,37 @@ export interface PartitionStateStore {
 export interface ProducerIdBlocks {
   /** First id of a block of `size` that nobody else gets. */
   next(brokerId: number): Promise<{ readonly first: number; readonly size: number }>;
+}
+
+/**
+ * drained: leads nothing that another broker can lead. decommissioned: drained, gets no new replicas, and those that it
+ * has are moved away.
+ */
+export type BrokerDuty = 'in service' | 'drained' | 'decommissioned';
+
+/** For `brokerId`: the settings of all brokers that have none of their own. */
+export const allBrokers = -1;
+
+/** `/config/brokers/ID`, or `/config/brokers/<default>`; also of brokers that are not registered. */
+export interface BrokerSettings {
+  readonly brokerId: number;
+  readonly configs: Readonly<Record<string, string>>;
+  readonly duty: BrokerDuty;
+}
+
+export interface VersionedBrokerSettings extends BrokerSettings {
+  readonly version: number;
+}
+
+export interface BrokerSettingsStore {
+  readAll(): Promise<VersionedBrokerSettings[]>;
+  /**
+   * Controller only. `expectedVersion` undefined: the node must not exist yet. A lost reply is read back. Throws
+   * BAD_VERSION, STALE_CONTROLLER_EPOCH, COORDINATOR_UNAVAILABLE (maybe written).
+   */
+  write(
+    fence: ControllerFence,
+    settings: BrokerSettings,
+    expectedVersion: number | undefined,
+  ): Promise<VersionedBrokerSettings>;
 }

@@ -3,12 +3,14 @@
  * Anybody creates topics and asks for deletions; only the controller completes one (topic-removal.ts).
  */
 import {
+  assert,
   hasCode,
   TributaryError,
   validateTopicName,
   type Clock,
   type Logger,
 } from '@tributary/common';
+import { fencedCompareAndSet, type NodeChange } from './controller-writes';
 import type { Coordinator, Watch } from './coordinator';
 import { replyWasLost } from './coordinator-errors';
 import { DerivedWatch } from './derived-watch';
@@ -72,7 +74,36 @@ class CoordinatedTopicStore implements TopicStore {
     return {
       ...decodeTopic(topic, node.data),
       configs: config ? decodeConfig(topic, config.data) : {},
+      version: node.stat.version,
+      ...(config ? { configVersion: config.stat.version } : {}),
     };
+  }
+
+  async update(
+    fence: ControllerFence,
+    before: TopicRecord,
+    after: TopicRecord,
+  ): Promise<TopicRecord> {
+    const { topic } = before;
+    const { version, configVersion } = before;
+    assert(
+      version !== undefined && after.topicId === before.topicId,
+      `${topic}: not as it was read`,
+    );
+    // The topic's node is written in any case: its version proves that this is the same incarnation.
+    const changes: NodeChange[] = [
+      { path: paths.topic(topic), data: encodeTopic(after), expectedVersion: version },
+    ];
+    if (after.configs !== before.configs) {
+      const data = encodeConfig(after.configs);
+      changes.push({ path: paths.topicConfig(topic), data, expectedVersion: configVersion });
+    }
+    const [newVersion, newConfigVersion = configVersion] = await fencedCompareAndSet(
+      this.coordinator,
+      fence,
+      changes,
+    );
+    return { ...after, version: newVersion, configVersion: newConfigVersion };
   }
 
   async names(): Promise<string[]> {

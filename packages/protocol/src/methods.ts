@@ -39,18 +39,24 @@ export const methods = {
   control: {
     session: bidi<M.ControlDownInput, M.ControlDown, M.ControlUpInput, M.ControlUp>('Control/Session', 'ControlDown', 'ControlUp'),
   },
-  group: {
-    member: bidi<M.MemberUpInput, M.MemberUp, M.MemberDownInput, M.MemberDown>('Group/Member', 'MemberUp', 'MemberDown'),
-    fetchOffsets: unary<M.FetchOffsetsRequestInput, M.FetchOffsetsRequest, M.FetchOffsetsResponseInput, M.FetchOffsetsResponse>('Group/FetchOffsets', 'FetchOffsetsRequest', 'FetchOffsetsResponse'),
-    commitOffsets: unary<M.CommitOffsetsRequestInput, M.CommitOffsetsRequest, M.CommitOffsetsResponseInput, M.CommitOffsetsResponse>('Group/CommitOffsets', 'CommitOffsetsRequest', 'CommitOffsetsResponse'),
-    describeGroup: unary<M.DescribeGroupRequestInput, M.DescribeGroupRequest, M.DescribeGroupResponseInput, M.DescribeGroupResponse>('Group/DescribeGroup', 'DescribeGroupRequest', 'DescribeGroupResponse'),
-    listGroups: unary<M.ListGroupsRequestInput, M.ListGroupsRequest, M.ListGroupsResponseInput, M.ListGroupsResponse>('Group/ListGroups', 'ListGroupsRequest', 'ListGroupsResponse'),
-  },
   admin: {
     createTopic: unary<M.CreateTopicRequestInput, M.CreateTopicRequest, M.CreateTopicResponseInput, M.CreateTopicResponse>('Admin/CreateTopic', 'CreateTopicRequest', 'CreateTopicResponse'),
     deleteTopic: unary<M.DeleteTopicRequestInput, M.DeleteTopicRequest, M.DeleteTopicResponseInput, M.DeleteTopicResponse>('Admin/DeleteTopic', 'DeleteTopicRequest', 'DeleteTopicResponse'),
     describeCluster: unary<M.DescribeClusterRequestInput, M.DescribeClusterRequest, M.DescribeClusterResponseInput, M.DescribeClusterResponse>('Admin/DescribeCluster', 'DescribeClusterRequest', 'DescribeClusterResponse'),
     deleteRecords: unary<M.DeleteRecordsRequestInput, M.DeleteRecordsRequest, M.DeleteRecordsResponseInput, M.DeleteRecordsResponse>('Admin/DeleteRecords', 'DeleteRecordsRequest', 'DeleteRecordsResponse'),
     acceptLoss: unary<M.AcceptLossRequestInput, M.AcceptLossRequest, M.AcceptLossResponseInput, M.AcceptLossResponse>('Admin/AcceptLoss', 'AcceptLossRequest', 'AcceptLossResponse'),
+    alterTopic: unary<M.AlterTopicRequestInput, M.AlterTopicRequest, M.AlterTopicResponseInput, M.AlterTopicResponse>('Admin/AlterTopic', 'AlterTopicRequest', 'AlterTopicResponse'),
+    reassignPartitions: unary<M.ReassignPartitionsRequestInput, M.ReassignPartitionsRequest, M.ReassignPartitionsResponseInput, M.ReassignPartitionsResponse>('Admin/ReassignPartitions', 'ReassignPartitionsRequest', 'ReassignPartitionsResponse'),
+    electLeaders: unary<M.ElectLeadersRequestInput, M.ElectLeadersRequest, M.ElectLeadersResponseInput, M.ElectLeadersResponse>('Admin/ElectLeaders', 'ElectLeadersRequest', 'ElectLeadersResponse'),
+    alterBroker: unary<M.AlterBrokerRequestInput, M.AlterBrokerRequest, M.AlterBrokerResponseInput, M.AlterBrokerResponse>('Admin/AlterBroker', 'AlterBrokerRequest', 'AlterBrokerResponse'),
+    describeBrokers: unary<M.DescribeBrokersRequestInput, M.DescribeBrokersRequest, M.DescribeBrokersResponseInput, M.DescribeBrokersResponse>('Admin/DescribeBrokers', 'DescribeBrokersRequest', 'DescribeBrokersResponse'),
+    listDecisions: unary<M.ListDecisionsRequestInput, M.ListDecisionsRequest, M.ListDecisionsResponseInput, M.ListDecisionsResponse>('Admin/ListDecisions', 'ListDecisionsRequest', 'ListDecisionsResponse'),
+  },
+  group: {
+    member: bidi<M.MemberUpInput, M.MemberUp, M.MemberDownInput, M.MemberDown>('Group/Member', 'MemberUp', 'MemberDown'),
+    fetchOffsets: unary<M.FetchOffsetsRequestInput, M.FetchOffsetsRequest, M.FetchOffsetsResponseInput, M.FetchOffsetsResponse>('Group/FetchOffsets', 'FetchOffsetsRequest', 'FetchOffsetsResponse'),
+    commitOffsets: unary<M.CommitOffsetsRequestInput, M.CommitOffsetsRequest, M.CommitOffsetsResponseInput, M.CommitOffsetsResponse>('Group/CommitOffsets', 'CommitOffsetsRequest', 'CommitOffsetsResponse'),
+    describeGroup: unary<M.DescribeGroupRequestInput, M.DescribeGroupRequest, M.DescribeGroupResponseInput, M.DescribeGroupResponse>('Group/DescribeGroup', 'DescribeGroupRequest', 'DescribeGroupResponse'),
+    listGroups: unary<M.ListGroupsRequestInput, M.ListGroupsRequest, M.ListGroupsResponseInput, M.ListGroupsResponse>('Group/ListGroups', 'ListGroupsRequest', 'ListGroupsResponse'),
   },
 } as const;

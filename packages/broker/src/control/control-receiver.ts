@@ -15,6 +15,7 @@ import {
   type Acceptor,
   type CallContext,
   type ControlDown,
+  type ControllerAnswer,
   type ControllerHello,
   type ControlUpInput,
   type Handler,
@@ -25,7 +26,13 @@ import {
 } from '@tributary/protocol';
 import type { ControlLimits } from '../control-limits';
 import type { MetadataCache } from '../metadata/metadata-cache';
-import type { IsrChange, PartitionAlterer, ReplicaHost } from '../seams';
+import type {
+  ControllerAccess,
+  ControllerCommand,
+  IsrChange,
+  PartitionAlterer,
+  ReplicaHost,
+} from '../seams';
 import { ControlSession } from './control-session';
 
 export interface ControlReceiverOptions {
@@ -44,7 +51,7 @@ interface Accepted {
   readonly session: ControlSession;
 }
 
-export class ControlReceiver implements PartitionAlterer {
+export class ControlReceiver implements PartitionAlterer, ControllerAccess {
   private current: Accepted | undefined;
   private highestEpoch = -1;
   private lastHeardAt: number | undefined;
@@ -94,6 +101,10 @@ export class ControlReceiver implements PartitionAlterer {
   replicaRestored(replica: RestoredReplica): void {
     const session = this.current?.session;
     if (session?.ready) session.replicasRestored([replica]);
+  }
+
+  askController(command: ControllerCommand, timeoutMs: number): Promise<ControllerAnswer> {
+    return this.withSession((session) => session.command(command, timeoutMs));
   }
 
   controlledShutdown(timeoutMs: number): Promise<number> {

@@ -11,6 +11,7 @@ import { BoundedQueue, TributaryError, type Clock } from '@tributary/common';
 import {
   fromWireError,
   type ControlDown,
+  type ControllerAnswer,
   type ControlUpInput,
   type Delta,
   type MessageStream,
@@ -20,7 +21,7 @@ import {
 } from '@tributary/protocol';
 import type { ClusterImage } from '../metadata/cluster-image';
 import type { MetadataCache } from '../metadata/metadata-cache';
-import type { IsrChange, ReplicaHost } from '../seams';
+import type { ControllerCommand, IsrChange, ReplicaHost } from '../seams';
 import { ImageAssembly } from './image-assembly';
 import { PendingRequests } from './pending-requests';
 
@@ -55,6 +56,7 @@ export class ControlSession {
   private requests = 0;
   private readonly alterations: PendingRequests<PartitionState>;
   private readonly shutdowns: PendingRequests<number>;
+  private readonly commands: PendingRequests<ControllerAnswer>;
 
   constructor(
     private readonly stream: MessageStream<ControlUpInput, ControlDown>,
@@ -63,6 +65,7 @@ export class ControlSession {
     this.lastHeardAt = options.clock.now();
     this.alterations = new PendingRequests(options.clock);
     this.shutdowns = new PendingRequests(options.clock);
+    this.commands = new PendingRequests(options.clock);
   }
 
   /** An image of this stream is in force: the controller takes requests. */
@@ -97,6 +100,10 @@ export class ControlSession {
       const waiting = this.shutdowns.take(requestId);
       if (error) waiting?.reject(errorOf(error));
       else waiting?.resolve(stillLeading);
+    } else if (message.answer) {
+      const waiting = this.commands.take(message.answer.requestId);
+      if (message.answer.error) waiting?.reject(errorOf(message.answer.error));
+      else waiting?.resolve(message.answer);
     }
   }
 
@@ -108,6 +115,7 @@ export class ControlSession {
     const error = new TributaryError('TIMEOUT', `the control stream ended: ${why}`);
     this.alterations.failAll(error);
     this.shutdowns.failAll(error);
+    this.commands.failAll(error.withOutcome('maybe written'));
   }
 
   heartbeat(id: number): void {
@@ -156,6 +164,15 @@ export class ControlSession {
     const answer = this.shutdowns.add(requestId, timeoutMs, 'a controlled shutdown');
     const controlledShutdown = { requestId, brokerEpoch };
     this.stream.send({ controlledShutdown, body: 'controlledShutdown' });
+    return answer;
+  }
+
+  /** Passes on what a person asks; the answer comes when it is decided and written. */
+  command(command: ControllerCommand, timeoutMs: number): Promise<ControllerAnswer> {
+    const requestId = (this.requests += 1);
+    const { brokerEpoch } = this.options;
+    const answer = this.commands.add(requestId, timeoutMs, 'a command');
+    this.stream.send({ request: { ...command, requestId, brokerEpoch }, body: 'request' });
     return answer;
   }
 

@@ -8,6 +8,7 @@
 import { TributaryError } from '@tributary/common';
 import type {
   BrokerRegistry,
+  BrokerSettingsStore,
   PartitionStateStore,
   RegisteredBroker,
   TopicStore,
@@ -22,6 +23,7 @@ export interface ContextSources {
   readonly registry: BrokerRegistry;
   readonly topics: TopicStore;
   readonly states: PartitionStateStore;
+  readonly settings: BrokerSettingsStore;
   /** Reads after it see all that was written before. */
   barrier(): Promise<void>;
 }
@@ -61,10 +63,11 @@ export class ContextReader {
     await this.sources.barrier();
     const brokers = await registry.list();
     const contexts = await this.readTopics(await topics.names());
+    const brokerSettings = await this.sources.settings.readAll();
     const deletions = await topics.deletions();
     this.isLoaded = true;
     // What the watches told meanwhile is newer than what was read at the beginning.
-    const context = { brokers: latest ?? brokers, topics: contexts, deletions };
+    const context = { brokers: latest ?? brokers, topics: contexts, deletions, brokerSettings };
     this.report({ type: 'elected', context });
     // What they hinted at.
     this.refresh();

@@ -5,10 +5,12 @@
  * Lives within one `step`; never escapes it.
  */
 import { partitionKey, type TributaryError } from '@tributary/common';
-import type {
-  RegisteredBroker,
-  TopicRecord,
-  VersionedPartitionState,
+import {
+  allBrokers,
+  type BrokerDuty,
+  type RegisteredBroker,
+  type TopicRecord,
+  type VersionedPartitionState,
 } from '@tributary/coordination';
 import type { BrokerInfo, PartitionState, ReplicaOutage, StopReplica } from '@tributary/protocol';
 import { isLinked, isTrusted, nextStanding, type StandingEvent } from './broker-standing';
@@ -62,8 +64,17 @@ export class ControllerDraft {
     };
   }
 
-  change(changes: Partial<Pick<ControllerState, 'phase' | 'shutdowns'>>): void {
+  change(
+    changes: Partial<
+      Pick<ControllerState, 'phase' | 'shutdowns' | 'brokerSettings' | 'settingsInFlight'>
+    >,
+  ): void {
     this.base = { ...this.base, ...changes };
+  }
+
+  /** What others see of it changed, beside what `setBroker` notices. */
+  publishBroker(brokerId: number): void {
+    if (this.broker(brokerId)) this.published.brokers.add(brokerId);
   }
 
   broker(brokerId: number): BrokerState | undefined {
@@ -215,7 +226,7 @@ export class ControllerDraft {
       sequence,
       brokers: [...published.brokers].flatMap((id) => {
         const broker = this.broker(id);
-        return broker ? [brokerInfoOf(broker)] : [];
+        return broker ? [brokerInfoOf(broker, this.base.brokerSettings)] : [];
       }),
       removedBrokers: [...published.removedBrokers],
       topics: [...published.topicIds].flatMap((topicId) => {
@@ -241,16 +252,28 @@ function isSeenEligible(broker: BrokerState | undefined): boolean {
   return broker !== undefined && isTrusted(broker.standing) && !broker.leaving;
 }
 
-export function brokerInfoOf(broker: BrokerState): BrokerInfo {
+export function brokerInfoOf(
+  broker: BrokerState,
+  settings: ControllerState['brokerSettings'],
+): BrokerInfo {
   const { brokerId, brokerEpoch, endpoints, rack } = broker.registration;
+  const own = settings.get(brokerId);
   return {
     brokerId,
     brokerEpoch,
     endpoints: endpoints.map((endpoint) => ({ ...endpoint })),
     rack: rack ?? '',
     eligible: isSeenEligible(broker),
+    duty: wireDuties[own?.duty ?? 'in service'],
+    configs: { ...settings.get(allBrokers)?.configs, ...own?.configs },
   };
 }
+
+export const wireDuties = {
+  'in service': 'BROKER_DUTY_IN_SERVICE',
+  drained: 'BROKER_DUTY_DRAINED',
+  decommissioned: 'BROKER_DUTY_DECOMMISSIONED',
+} as const satisfies Readonly<Record<BrokerDuty, string>>;
 
 /** As brokers are told. A leader that is to be replaced must not begin to lead by it until the next write is done. */
 export function wireState(
@@ -268,6 +291,8 @@ export function wireState(
     eligibleLeaders: [...stored.eligibleLeaders],
     replicas: [...entry.replicas],
     offlineReplicas: outages(stored, entry, brokers),
+    addingReplicas: [...entry.adding],
+    removingReplicas: [...entry.removing],
   };
 }
 
@@ -301,10 +326,13 @@ export function newTopic(
   );
   const partitions = record.assignment.map((replicas, partition) => ({
     replicas,
+    adding: record.reassignments?.get(partition)?.adding ?? [],
+    removing: record.reassignments?.get(partition)?.removing ?? [],
     stored: byNumber.get(partition),
     isOrphan: false,
     write: undefined,
     waiting: [],
   }));
-  return { record, minIsr, partitions, published: false, deletion: undefined };
+  const none = { published: false, deletion: undefined, update: undefined };
+  return { record, minIsr, partitions, ...none };
 }

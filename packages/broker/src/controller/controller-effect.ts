@@ -4,6 +4,7 @@
  */
 import type { TributaryError } from '@tributary/common';
 import type {
+  BrokerSettings,
   DeletionMarker,
   PartitionStateWrite,
   RegisteredBroker,
@@ -11,6 +12,7 @@ import type {
 } from '@tributary/coordination';
 import type { BrokerInfo, PartitionState, StopReplica, TopicInfo } from '@tributary/protocol';
 import type { ControllerTimer } from './controller-event';
+import type { CommandInFlight } from './controller-state';
 
 export interface KeyedWrite extends PartitionStateWrite {
   readonly topicId: string;
@@ -62,6 +64,21 @@ export type ControllerEffect =
   | { readonly type: 'complete-deletion'; readonly marker: DeletionMarker }
   /** Compare the names that exist with what the controller knows; read this one again in any case. */
   | { readonly type: 'refresh-topics'; readonly topic: string }
+  /** One at a time for each topic. */
+  | {
+      readonly type: 'update-topic';
+      readonly before: TopicRecord;
+      readonly after: TopicRecord;
+    }
+  /** One at a time for each broker. */
+  | {
+      readonly type: 'write-settings';
+      readonly settings: BrokerSettings;
+      readonly expectedVersion: number | undefined;
+    }
+  /** Somebody else wrote them. */
+  | { readonly type: 'read-settings' }
+  | ({ readonly type: 'answer-command' } & CommandInFlight)
   | { readonly type: 'set-timer'; readonly timer: ControllerTimer; readonly delayMs: number }
   | { readonly type: 'journal'; readonly entry: JournalEntry }
   | { readonly type: 'resign'; readonly why: string };

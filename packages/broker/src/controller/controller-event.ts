@@ -9,6 +9,7 @@ import type {
   PartitionStateWriteResult,
   RegisteredBroker,
   TopicRecord,
+  VersionedBrokerSettings,
   VersionedPartitionState,
 } from '@tributary/coordination';
 import type {
@@ -17,7 +18,7 @@ import type {
   RestoredReplica,
   StopResult,
 } from '@tributary/protocol';
-import type { AlterRequest, ShutdownRequest } from './controller-state';
+import type { AlterRequest, PendingCommand, ShutdownRequest } from './controller-state';
 
 export interface TopicContext {
   readonly record: TopicRecord;
@@ -29,6 +30,7 @@ export interface ControllerContext {
   readonly brokers: readonly RegisteredBroker[];
   readonly topics: readonly TopicContext[];
   readonly deletions: readonly DeletionMarker[];
+  readonly brokerSettings: readonly VersionedBrokerSettings[];
 }
 
 export interface BrokerLife {
@@ -61,6 +63,20 @@ export type ControllerEvent =
   | { readonly type: 'deletion-failed'; readonly topicId: string; readonly error: TributaryError }
   | { readonly type: 'states-written'; readonly outcomes: readonly WriteOutcome[] }
   | { readonly type: 'write-failed'; readonly error: TributaryError }
+  | { readonly type: 'topic-updated'; readonly record: TopicRecord }
+  | {
+      readonly type: 'topic-update-failed';
+      readonly topicId: string;
+      readonly error: TributaryError;
+    }
+  | { readonly type: 'settings-written'; readonly settings: VersionedBrokerSettings }
+  | {
+      readonly type: 'settings-failed';
+      readonly brokerId: number;
+      readonly error: TributaryError;
+    }
+  | { readonly type: 'settings-read'; readonly settings: readonly VersionedBrokerSettings[] }
+  | ({ readonly type: 'command' } & PendingCommand)
   | ({ readonly type: 'alter-partition' } & AlterRequest)
   | ({ readonly type: 'controlled-shutdown' } & ShutdownRequest & BrokerLife)
   | ({ readonly type: 'replicas-stopped'; readonly results: readonly StopResult[] } & BrokerLife)

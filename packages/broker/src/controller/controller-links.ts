@@ -144,6 +144,9 @@ export class ControllerLinks implements ControlLinkHost {
     } else if (message.replicasRestored) {
       const { replicas } = message.replicasRestored;
       this.options.event({ type: 'replicas-restored', ...life, replicas });
+    } else if (message.request) {
+      const { brokerId } = link;
+      this.options.event({ type: 'command', brokerId, request: message.request });
     } else {
       throw new TributaryError('INVALID_ARGUMENT', 'a control message without a known body');
     }

@@ -81,7 +81,12 @@ export class ControllerScript {
   begin(brokers: readonly number[], topics: readonly TopicContext[] = []): this {
     this.event({
       type: 'elected',
-      context: { brokers: brokers.map((id) => registered(id)), topics, deletions: [] },
+      context: {
+        brokers: brokers.map((id) => registered(id)),
+        topics,
+        deletions: [],
+        brokerSettings: [],
+      },
     });
     for (const brokerId of brokers) this.ready(brokerId);
     this.acknowledgeWrites();
@@ -253,6 +258,16 @@ function lineOf(effect: ControllerEffect): string | readonly string[] | undefine
       return `complete deletion of ${effect.marker.topic}`;
     case 'refresh-topics':
       return 'refresh topics';
+    case 'update-topic':
+      return `update topic ${effect.after.topic}@${effect.before.version}`;
+    case 'write-settings':
+      return `write settings of ${effect.settings.brokerId}@${effect.expectedVersion ?? 'new'}`;
+    case 'read-settings':
+      return 'read settings';
+    case 'answer-command': {
+      const { brokerId, requestId, answer } = effect;
+      return `answer ${brokerId} #${requestId}: ${answer.error?.code ?? 'done'}`;
+    }
     case 'resign':
       return `resign: ${effect.why}`;
     case 'set-timer':

@@ -9,9 +9,14 @@ import type {
   RegisteredBroker,
   StoredPartitionState,
   TopicRecord,
+  VersionedBrokerSettings,
   VersionedPartitionState,
 } from '@tributary/coordination';
-import type { AlterPartitionRequest } from '@tributary/protocol';
+import type {
+  AlterPartitionRequest,
+  ControllerAnswerInput,
+  ControllerRequest,
+} from '@tributary/protocol';
 import { isTrusted, type Standing } from './broker-standing';
 
 /**
@@ -30,6 +35,10 @@ export interface ControllerState {
   readonly topics: ReadonlyMap<string, TopicState>;
   /** Controlled shutdowns that have not been answered yet. */
   readonly shutdowns: readonly ShutdownRequest[];
+  /** As stored, by broker id; `allBrokers` for the default of all. */
+  readonly brokerSettings: ReadonlyMap<number, VersionedBrokerSettings>;
+  /** Broker ids whose settings are being written. */
+  readonly settingsInFlight: ReadonlyMap<number, SettingsUpdate>;
 }
 
 export interface BrokerState {
@@ -63,7 +72,37 @@ export interface TopicState {
   readonly published: boolean;
   /** Set once the deletion is requested: out of the image, replicas are being deleted. */
   readonly deletion: TopicDeletion | undefined;
+  /** Of assignment, reassignments or settings; one at a time. */
+  readonly update: TopicUpdate | undefined;
 }
+
+export interface TopicUpdate {
+  readonly after: TopicRecord;
+  readonly why: string;
+  /** Who is to be answered, and with what, once it is written. */
+  readonly commands: readonly CommandInFlight[];
+}
+
+export interface SettingsUpdate {
+  readonly why: string;
+  readonly commands: readonly CommandInFlight[];
+}
+
+/** What a person asks, as some broker passed it on. */
+export interface PendingCommand {
+  /** Whose stream it came on. */
+  readonly brokerId: number;
+  readonly request: ControllerRequest;
+}
+
+export interface CommandInFlight {
+  readonly brokerId: number;
+  readonly requestId: number;
+  readonly answer: CommandAnswer;
+}
+
+/** Without its request id. */
+export type CommandAnswer = Omit<ControllerAnswerInput, 'requestId'>;
 
 export interface TopicDeletion {
   /** `replicaKey`s that have not confirmed yet. */
@@ -72,7 +111,12 @@ export interface TopicDeletion {
 }
 
 export interface PartitionEntry {
+  /** All of them, also those that are being added or removed. */
   readonly replicas: readonly number[];
+  /** Being moved here (KIP-455). */
+  readonly adding: readonly number[];
+  /** They go once all that are added are in sync. */
+  readonly removing: readonly number[];
   readonly stored: VersionedPartitionState | undefined;
   /** Its node vanished under us: left alone until the topic is read again under another id. */
   readonly isOrphan: boolean;

@@ -35,6 +35,8 @@ export interface ControllerOptions {
   onResigned(why: string): void;
 }
 
+type EffectOf<Type> = Extract<ControllerEffect, { readonly type: Type }>;
+
 /** Events that may wait while effects of another are executed. */
 export const maxQueuedEvents = 100_000;
 
@@ -154,6 +156,16 @@ export class Controller {
         return void this.completeDeletion(effect.marker);
       case 'refresh-topics':
         return this.reader.refresh(effect.topic);
+      case 'update-topic':
+        return void this.updateTopic(effect);
+      case 'write-settings':
+        return void this.writeSettings(effect);
+      case 'read-settings':
+        return void this.readSettings();
+      case 'answer-command': {
+        const answer = { requestId: effect.requestId, ...effect.answer };
+        return this.links.send(effect.brokerId, { answer, body: 'answer' });
+      }
       case 'set-timer':
         return this.setTimer(effect.timer, effect.delayMs);
       case 'journal':
@@ -172,6 +184,38 @@ export class Controller {
       this.event({ type: 'deletion-completed', topicId });
     } catch (thrown) {
       this.event({ type: 'deletion-failed', topicId, error: TributaryError.from(thrown) });
+    }
+  }
+
+  private async updateTopic({ before, after }: EffectOf<'update-topic'>): Promise<void> {
+    const { sources, fence } = this.options;
+    try {
+      const record = await sources.topics.update(fence, before, after);
+      this.event({ type: 'topic-updated', record });
+    } catch (thrown) {
+      const error = TributaryError.from(thrown);
+      this.event({ type: 'topic-update-failed', topicId: before.topicId, error });
+    }
+  }
+
+  private async writeSettings(effect: EffectOf<'write-settings'>): Promise<void> {
+    const { sources, fence } = this.options;
+    const { settings, expectedVersion } = effect;
+    try {
+      const written = await sources.settings.write(fence, settings, expectedVersion);
+      this.event({ type: 'settings-written', settings: written });
+    } catch (thrown) {
+      const error = TributaryError.from(thrown);
+      this.event({ type: 'settings-failed', brokerId: settings.brokerId, error });
+    }
+  }
+
+  private async readSettings(): Promise<void> {
+    try {
+      const settings = await this.options.sources.settings.readAll();
+      this.event({ type: 'settings-read', settings });
+    } catch (thrown) {
+      this.resign(`the coordinator cannot be read: ${TributaryError.from(thrown).message}`);
     }
   }
 
@@ -203,9 +247,7 @@ function alterAnswer(requestId: number, outcome: AlterOutcome): ControlDownInput
   return { alterPartitionResult: { requestId, state, outcome: 'state' }, body };
 }
 
-function shutdownAnswer(
-  effect: Extract<ControllerEffect, { type: 'answer-shutdown' }>,
-): ControlDownInput {
+function shutdownAnswer(effect: EffectOf<'answer-shutdown'>): ControlDownInput {
   const { requestId, stillLeading } = effect;
   const error = effect.error ? toWireError(effect.error) : null;
   return {

@@ -56,7 +56,7 @@ export function deltaMessage(publication: Publication, brokerId: number): DeltaI
 function entriesOf(state: ControllerState): Entry[] {
   const entries: Entry[] = [...state.brokers.values()].map((broker) => ({
     kind: 'broker',
-    broker: brokerInfoOf(broker),
+    broker: brokerInfoOf(broker, state.brokerSettings),
   }));
   for (const topic of state.topics.values()) {
     if (!topic.published) continue;

@@ -17,7 +17,10 @@ describe('a broker that died and returned while there was no controller', () => 
     const brokers = [1, 2, 3].map((id) => registered(id, anew.includes(id) ? 1 : 0));
     const topics = [topicContext('orders', [[3, 1, 2]], [storedState('orders', 0, state)])];
     const script = new ControllerScript();
-    script.event({ type: 'elected', context: { brokers, topics, deletions: [] } });
+    script.event({
+      type: 'elected',
+      context: { brokers, topics, deletions: [], brokerSettings: [] },
+    });
     for (const id of [1, 2, 3]) script.ready(id, anew.includes(id) ? 1 : 0);
     return script;
   }

@@ -108,7 +108,10 @@ it('a controller that has just been elected hears of it before it begins', () =>
   const script = new ControllerScript();
   const brokers = [1, 2, 3].map((id) => registered(id));
   const topics = [topicContext('orders', [[1, 2, 3]])];
-  script.event({ type: 'elected', context: { brokers, topics, deletions: [] } });
+  script.event({
+    type: 'elected',
+    context: { brokers, topics, deletions: [], brokerSettings: [] },
+  });
   fails(script.streamUp(1), 1).acknowledge(1);
   script.ready(2).ready(3).acknowledgeWrites();
   expect(script.stored('orders/0')).toBe('leader 2, epoch 0.0, ISR 2,3');

@@ -19,7 +19,12 @@ describe('taking office', () => {
     const script = new ControllerScript();
     script.event({
       type: 'elected',
-      context: { brokers: [registered(1), registered(2)], topics: [orders], deletions: [] },
+      context: {
+        brokers: [registered(1), registered(2)],
+        topics: [orders],
+        deletions: [],
+        brokerSettings: [],
+      },
     });
     expect(script.take()).toEqual(['dial 1', 'dial 2']);
     expect(script.streamUp(1).take()).toEqual(['image to 1']);
@@ -35,6 +40,7 @@ describe('taking office', () => {
         brokers: [registered(1), registered(2), registered(3)],
         topics: [topicContext('orders', [[1, 2, 3]], states)],
         deletions: [],
+        brokerSettings: [],
       },
     });
     script.ready(1).ready(2).take();
@@ -50,6 +56,7 @@ describe('taking office', () => {
         brokers: [registered(1), registered(2), registered(3)],
         topics: [topicContext('orders', [[1, 2, 3]], states)],
         deletions: [],
+        brokerSettings: [],
       },
     });
     script.ready(1).ready(2).take();

@@ -11,6 +11,8 @@
 import { hasCode, type ErrorCode } from '@tributary/common';
 import { isResolved, isTrusted } from './broker-standing';
 import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
+import { onSettingsFailed, onSettingsWritten, takeSettings } from './broker-settings-duties';
+import { onCommand } from './command-duties';
 import { ControllerDraft, type Step } from './controller-draft';
 import type { ControllerContext, ControllerEvent } from './controller-event';
 import type { ControllerState } from './controller-state';
@@ -34,6 +36,7 @@ import {
   retryLater,
   stopReplicasOf,
 } from './topic-duties';
+import { answerCommandsInFlight, onTopicUpdated, onTopicUpdateFailed } from './topic-update-duties';
 
 /** Another controller exists, or it cannot be known whether a write happened. */
 const fatalCodes: readonly ErrorCode[] = [
@@ -41,6 +44,19 @@ const fatalCodes: readonly ErrorCode[] = [
   'COORDINATOR_UNAVAILABLE',
   'SESSION_EXPIRED',
 ];
+
+type IntentEvent = Extract<
+  ControllerEvent,
+  {
+    type:
+      | 'topic-updated'
+      | 'topic-update-failed'
+      | 'settings-written'
+      | 'settings-failed'
+      | 'settings-read'
+      | 'command';
+  }
+>;
 
 export interface StepSettings {
   readonly controlStreamGraceMs: number;
@@ -56,6 +72,8 @@ export function initialState(controllerId: number, controllerEpoch: number): Con
     brokers: new Map(),
     topics: new Map(),
     shutdowns: [],
+    brokerSettings: new Map(),
+    settingsInFlight: new Map(),
   };
 }
 
@@ -104,6 +122,13 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       return pursueDeletions(draft, settings);
     case 'write-failed':
       return resign(draft, writeFailure(event.error));
+    case 'topic-updated':
+    case 'topic-update-failed':
+    case 'settings-written':
+    case 'settings-failed':
+    case 'settings-read':
+    case 'command':
+      return takeIntent(draft, event, settings);
     case 'alter-partition':
       return onAlteration(draft, event);
     case 'controlled-shutdown':
@@ -127,6 +152,29 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
   }
 }
 
+/** What people asked for, and what came of writing it down. */
+function takeIntent(draft: ControllerDraft, event: IntentEvent, settings: StepSettings): void {
+  switch (event.type) {
+    case 'topic-updated':
+      onTopicUpdated(draft, event.record);
+      return lookAgain(draft, settings);
+    case 'topic-update-failed':
+      if (fatalCodes.includes(event.error.code)) return resign(draft, writeFailure(event.error));
+      return onTopicUpdateFailed(draft, event.topicId, event.error);
+    case 'settings-written':
+      onSettingsWritten(draft, event.settings);
+      return lookAgain(draft, settings);
+    case 'settings-failed':
+      if (fatalCodes.includes(event.error.code)) return resign(draft, writeFailure(event.error));
+      return onSettingsFailed(draft, event.brokerId, event.error);
+    case 'settings-read':
+      takeSettings(draft, event.settings);
+      return lookAgain(draft, settings);
+    case 'command':
+      return onCommand(draft, event);
+  }
+}
+
 function takeOffice(
   draft: ControllerDraft,
   context: ControllerContext,
@@ -135,6 +183,7 @@ function takeOffice(
   const { controllerId, controllerEpoch } = draft.state;
   draft.journal(`broker ${controllerId}`, `controller in epoch ${controllerEpoch}`, 'elected');
   for (const registration of context.brokers) draft.addBroker(registration);
+  takeSettings(draft, context.brokerSettings);
   for (const topic of context.topics) addTopic(draft, topic);
   markDeletions(draft, context.deletions);
   const { controlStreamGraceMs: delayMs } = settings;
@@ -174,10 +223,11 @@ function resign(draft: ControllerDraft, why: string): void {
       outcome: { error: alter.error },
     });
   }
+  answerCommandsInFlight(draft);
   const { controllerId, controllerEpoch } = draft.state;
   draft.journal(`broker ${controllerId}`, `resigns in epoch ${controllerEpoch}`, why);
   draft.change({ phase: 'resigned', shutdowns: [] });
-  draft.effect({ type: 'resign', why });
+  draft.effectAfter({ type: 'resign', why });
 }
 
 function writeFailure(error: unknown): string {

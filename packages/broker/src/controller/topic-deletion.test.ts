@@ -91,6 +91,7 @@ describe('topic deleted', () => {
         brokers: [registered(1), registered(2)],
         topics: [topicContext('orders', [[1, 2]])],
         deletions: [orders],
+        brokerSettings: [],
       },
     });
     script.ready(1).take();

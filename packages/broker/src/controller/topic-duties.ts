@@ -7,14 +7,14 @@
  * So a replica that was dead during the deletion can never come back with old data under a new topic of
  * that name; the price is that the name stays taken while a broker with a replica is away.
  */
-import { parseTopicConfig } from '@tributary/common';
-import type { DeletionMarker, TopicRecord } from '@tributary/coordination';
+import type { DeletionMarker } from '@tributary/coordination';
 import type { StopResult } from '@tributary/protocol';
 import { isLinked } from './broker-standing';
 import { newTopic, type ControllerDraft } from './controller-draft';
 import type { BrokerLife, TopicContext } from './controller-event';
 import { replicaKey, type TopicState } from './controller-state';
 import { publishWhenWhole } from './partition-duties';
+import { minIsrOf, onTopicRead } from './topic-update-duties';
 
 export function addTopic(draft: ControllerDraft, context: TopicContext): void {
   const { record, states } = context;
@@ -39,7 +39,11 @@ export function onTopicsChanged(
     draft.journal(record.topic, 'out of the image', 'its node is gone');
   }
   for (const context of contexts) {
-    if (draft.allTopics().has(context.record.topicId)) continue;
+    const known = draft.allTopics().get(context.record.topicId);
+    if (known) {
+      onTopicRead(draft, known, context.record);
+      continue;
+    }
     addTopic(draft, context);
     draft.journal(context.record.topic, `topic id ${context.record.topicId}`, 'new topic');
   }
@@ -159,14 +163,4 @@ function tell(draft: ControllerDraft, topicId: string, brokerId: number): void {
 /** At or above whatever the replica may have heard. */
 function newestEpoch(entry: TopicState['partitions'][number]): number {
   return Math.max(entry.stored?.leaderEpoch ?? 0, entry.write?.state.leaderEpoch ?? 0);
-}
-
-function minIsrOf(record: TopicRecord): number {
-  const factor = record.assignment[0]?.length ?? 1;
-  try {
-    return Math.min(parseTopicConfig(record.configs, factor).minInsyncReplicas, factor);
-  } catch {
-    // Settings of a newer version: the default is the safe choice.
-    return Math.min(2, factor);
-  }
 }

@@ -6,7 +6,15 @@ function topic(name: string, topicId = `${name}-id`): TopicInfo {
 }
 
 function broker(brokerId: number): BrokerInfo {
-  return { brokerId, brokerEpoch: 100 + brokerId, endpoints: [], rack: '', eligible: true };
+  return {
+    brokerId,
+    brokerEpoch: 100 + brokerId,
+    endpoints: [],
+    rack: '',
+    eligible: true,
+    duty: 'BROKER_DUTY_IN_SERVICE' as const,
+    configs: {},
+  };
 }
 
 function state(partition: number, changes: Partial<PartitionState> = {}): PartitionState {
@@ -22,6 +30,8 @@ function state(partition: number, changes: Partial<PartitionState> = {}): Partit
     replicas: [1],
     eligibleLeaders: [],
     offlineReplicas: [],
+    addingReplicas: [],
+    removingReplicas: [],
     ...changes,
   };
 }

@@ -148,6 +148,8 @@ export class DataCluster {
       replicas: [...replicas],
       eligibleLeaders: [],
       offlineReplicas: [],
+      addingReplicas: [],
+      removingReplicas: [],
     }));
     return this.change(states);
   }
@@ -200,6 +202,8 @@ export class DataCluster {
       endpoints: [{ listener: 'inside', host: `b${brokerId}`, port: PORT }],
       rack: '',
       eligible: !this.ineligible.has(brokerId),
+      duty: 'BROKER_DUTY_IN_SERVICE' as const,
+      configs: {},
     }));
     this.sequence += 1;
     return ClusterImage.from({
@@ -286,6 +290,8 @@ export class DataCluster {
       leaderEpoch: state.leaderEpoch + (moved ? 1 : 0),
       partitionEpoch: state.partitionEpoch + (changed ? 1 : 0),
       offlineReplicas: [...offline].map(([brokerId, outage]) => ({ brokerId, ...outage })),
+      addingReplicas: [],
+      removingReplicas: [],
     };
   }
 

@@ -308,6 +308,8 @@ describe('mayRefill', () => {
     replicas: [1, 2, 3],
     eligibleLeaders: [],
     offlineReplicas: [{ brokerId: 3, incident: 4, reason: 'x' }],
+    addingReplicas: [],
+    removingReplicas: [],
   };
 
   it.each<[string, Partial<PartitionState>, boolean]>([

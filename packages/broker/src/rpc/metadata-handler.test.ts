@@ -23,6 +23,8 @@ function state(partition: number, leader: number, isr: number[]): PartitionState
     replicas: [1, 2, 3],
     eligibleLeaders: [],
     offlineReplicas: [],
+    addingReplicas: [],
+    removingReplicas: [],
   };
 }
 
@@ -37,6 +39,8 @@ function cache(): MetadataCache {
     ],
     rack: '',
     eligible: brokerId !== 3,
+    duty: 'BROKER_DUTY_IN_SERVICE' as const,
+    configs: {},
   }));
   metadata.replace(
     ClusterImage.from({

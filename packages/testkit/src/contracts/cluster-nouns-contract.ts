@@ -5,7 +5,9 @@
  */
 import { seededRandom, silentLogger, type Clock, type TributaryError } from '@tributary/common';
 import {
+  allBrokers,
   createBrokerRegistry,
+  createBrokerSettingsStore,
   createClusterIdentity,
   createControllerElection,
   createPartitionStateStore,
@@ -285,6 +287,38 @@ export function describeClusterNounsContract(
       });
     });
 
+    describe('settings of brokers', () => {
+      const store = (of = coordinator) => createBrokerSettingsStore(of);
+      const drained = { brokerId: 3, configs: { a: '1' }, duty: 'drained' } as const;
+
+      test('are created, compared and set, and read', async () => {
+        const fence = await win(1);
+        expect(await store().readAll()).toEqual([]);
+        expect(await store().write(fence, drained, undefined)).toEqual({ ...drained, version: 0 });
+        const all = { brokerId: allBrokers, configs: { b: '2' }, duty: 'in service' } as const;
+        await store().write(fence, all, undefined);
+        expect(await failure(store().write(fence, drained, undefined))).toMatchObject({
+          code: 'BAD_VERSION',
+        });
+        expect(await store().write(fence, drained, 0)).toMatchObject({ version: 1 });
+        expect(await store().readAll()).toEqual([
+          { ...drained, version: 1 },
+          { ...all, version: 0 },
+        ]);
+      });
+
+      test('an older controller writes none', async () => {
+        const old = await harness.connect();
+        const oldFence = await win(1, old);
+        await expire(old);
+        await win(2);
+        expect(await failure(store(old).write(oldFence, drained, undefined))).toMatchObject({
+          code: 'STALE_CONTROLLER_EPOCH',
+        });
+        expect(await store().readAll()).toEqual([]);
+      });
+    });
+
     describe('topics', () => {
       const marker: DeletionMarker = { topic: 'orders', topicId: topic().topicId };
 
@@ -292,7 +326,7 @@ export function describeClusterNounsContract(
         const seen: string[][] = [];
         topics().watchNames((names) => seen.push(names));
         await topics().create(topic());
-        expect(await topics().get('orders')).toEqual(topic());
+        expect(await topics().get('orders')).toMatchObject({ ...topic(), version: 0 });
         expect(await topics().get('other')).toBeUndefined();
         expect(await topics().names()).toEqual(['orders']);
         await harness.until(() => seen.at(-1)?.[0] === 'orders');
@@ -347,6 +381,49 @@ export function describeClusterNounsContract(
         await topics().completeDeletion(fence, marker);
       });
 
+      test('an update is compared and set: assignment, moves and settings at once', async () => {
+        const fence = await win(1);
+        await topics().create(topic());
+        const before = (await topics().get('orders'))!;
+        const after = {
+          ...before,
+          assignment: [[1, 2, 3, 4], ...before.assignment.slice(1), [2, 3, 1]],
+          reassignments: new Map([[0, { adding: [4], removing: [1] }]]),
+          configs: { flush: 'sync' },
+        };
+        const written = await topics().update(fence, before, after);
+        expect(written).toEqual({ ...after, version: 1, configVersion: 1 });
+        expect(await topics().get('orders')).toEqual(written);
+        expect(await failure(topics().update(fence, before, after))).toMatchObject({
+          code: 'BAD_VERSION',
+          outcome: 'not written',
+        });
+        const done = { ...written, reassignments: new Map() };
+        expect(await topics().update(fence, written, done)).toMatchObject({
+          version: 2,
+          configVersion: 1,
+        });
+      });
+
+      test('an update of an older controller is refused, as is one of an earlier incarnation', async () => {
+        const old = await harness.connect();
+        const oldFence = await win(1, old);
+        await topics().create(topic());
+        const before = (await topics().get('orders'))!;
+        await expire(old);
+        const fence = await win(2);
+        const after = { ...before, configs: {} };
+        expect(await failure(topics(old).update(oldFence, before, after))).toMatchObject({
+          code: 'STALE_CONTROLLER_EPOCH',
+        });
+        const marker = { topic: 'orders', topicId: topic().topicId };
+        await topics().requestDeletion(marker);
+        await topics().completeDeletion(fence, marker);
+        expect(await failure(topics().update(fence, before, after))).toMatchObject({
+          code: 'BAD_VERSION',
+        });
+      });
+
       test('a deletion does not touch the next incarnation of the name', async () => {
         const fence = await win(1);
         await topics().create(topic());
@@ -354,7 +431,7 @@ export function describeClusterNounsContract(
         await topics().completeDeletion(fence, marker);
         await topics().create(topic('id-of-orders-00000002'));
         await topics().completeDeletion(fence, marker);
-        expect(await topics().get('orders')).toEqual(topic('id-of-orders-00000002'));
+        expect(await topics().get('orders')).toMatchObject(topic('id-of-orders-00000002'));
       });
 
       test('a state of another incarnation is not created', async () => {

@@ -1,0 +1,103 @@
+/**
+ * How the controller changes what a topic is: its assignment, the replicas that are being moved, its settings. Part of
+ * `step`. Invariants: one update in flight per topic; nothing of it is used or published before its write is
+ * acknowledged; who asked is answered exactly once. Called by the duties that decide on updates.
+ */
+import { parseTopicConfig, TributaryError } from '@tributary/common';
+import type { TopicRecord } from '@tributary/coordination';
+import { toWireError } from '@tributary/protocol';
+import type { ControllerDraft } from './controller-draft';
+import type { CommandInFlight, PartitionEntry, TopicState, TopicUpdate } from './controller-state';
+
+/** The topic must have no update in flight and no deletion. */
+export function beginTopicUpdate(
+  draft: ControllerDraft,
+  topic: TopicState,
+  update: TopicUpdate,
+): void {
+  draft.setTopic({ ...topic, update });
+  draft.effect({ type: 'update-topic', before: topic.record, after: update.after });
+}
+
+export function onTopicUpdated(draft: ControllerDraft, record: TopicRecord): void {
+  const topic = draft.allTopics().get(record.topicId);
+  if (!topic?.update) return;
+  const { why, commands } = topic.update;
+  draft.journal(record.topic, 'changed', why);
+  takeRecord(draft, { ...topic, update: undefined }, record);
+  for (const command of commands) draft.effectAfter({ type: 'answer-command', ...command });
+}
+
+/** Not fatal: somebody else wrote first. Its record is read again. */
+export function onTopicUpdateFailed(
+  draft: ControllerDraft,
+  topicId: string,
+  error: TributaryError,
+): void {
+  const topic = draft.allTopics().get(topicId);
+  if (!topic?.update) return;
+  const { commands } = topic.update;
+  draft.setTopic({ ...topic, update: undefined });
+  draft.journal(topic.record.topic, 'could not be changed', error.message);
+  draft.effect({ type: 'refresh-topics', topic: topic.record.topic });
+  for (const command of commands) answerFailure(draft, command, error);
+}
+
+/** A topic that is known was read again. */
+export function onTopicRead(draft: ControllerDraft, topic: TopicState, record: TopicRecord): void {
+  if (topic.update || topic.deletion) return;
+  if ((record.version ?? 0) <= (topic.record.version ?? 0)) return;
+  draft.journal(record.topic, 'changed', 'somebody else wrote it');
+  takeRecord(draft, topic, record);
+}
+
+export function answerFailure(
+  draft: ControllerDraft,
+  { brokerId, requestId }: Omit<CommandInFlight, 'answer'>,
+  error: TributaryError,
+): void {
+  const answer = { error: toWireError(error), outcome: 'error' } as const;
+  draft.effectAfter({ type: 'answer-command', brokerId, requestId, answer });
+}
+
+/** All whose update is on its way when the controller resigns: what became of it is not known. */
+export function answerCommandsInFlight(draft: ControllerDraft): void {
+  const message = 'the controller resigned while it was writing';
+  const error = new TributaryError('TIMEOUT', message, { outcome: 'maybe written' });
+  const updates = [...draft.allTopics().values()].map(({ update }) => update);
+  for (const update of [...updates, ...draft.state.settingsInFlight.values()]) {
+    for (const command of update?.commands ?? []) answerFailure(draft, command, error);
+  }
+}
+
+function takeRecord(draft: ControllerDraft, topic: TopicState, record: TopicRecord): void {
+  const partitions = record.assignment.map((replicas, partition): PartitionEntry => {
+    const before = topic.partitions[partition] ?? emptyEntry;
+    const move = record.reassignments?.get(partition);
+    return { ...before, replicas, adding: move?.adding ?? [], removing: move?.removing ?? [] };
+  });
+  draft.setTopic({ ...topic, record, minIsr: minIsrOf(record), partitions });
+  if (!topic.published) return;
+  draft.publishTopic(record.topicId);
+  for (const entry of partitions) draft.publishPartition(entry);
+}
+
+const emptyEntry: PartitionEntry = {
+  replicas: [],
+  adding: [],
+  removing: [],
+  stored: undefined,
+  isOrphan: false,
+  write: undefined,
+  waiting: [],
+};
+
+export function minIsrOf(record: TopicRecord): number {
+  const factor = record.assignment[0]?.length ?? 1;
+  try {
+    return Math.min(parseTopicConfig(record.configs, factor).minInsyncReplicas, factor);
+  } catch {
+    // Settings of a newer version: the default is the safe choice.
+    return Math.min(2, factor);
+  }
+}
