@@ -48,6 +48,7 @@ test('there is a file of each format', () => {
     'cleaner-offset-checkpoint',
     'cleaner-offset-checkpoint.crc',
     'leader-epoch-checkpoint',
+    'leader-epoch-checkpoint.crc',
     'log-start-offset-checkpoint',
     'log-start-offset-checkpoint.crc',
     'meta.properties',

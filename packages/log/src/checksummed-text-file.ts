@@ -5,13 +5,9 @@
  * without companion (older versions, Kafka) is believed. Called for the checkpoints of a log directory.
  */
 import { TributaryError } from '@tributary/common';
-import { crc32c } from '@tributary/record';
+import { CONTENTS_MAX, formatSums, parseSums, SUMS_SUFFIX, sumOf } from './content-sums';
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
-
-const SUFFIX = '.crc';
-/** Writes that failed leave contents that may be on the device; each more is one more failed write in a row. */
-const CONTENTS_MAX = 8;
 
 export class ChecksummedTextFile {
   private readonly main: DurableTextFile;
@@ -25,7 +21,7 @@ export class ChecksummedTextFile {
 
   constructor(disk: Disk, path: string) {
     this.main = new DurableTextFile(disk, path);
-    this.companion = new DurableTextFile(disk, `${path}${SUFFIX}`);
+    this.companion = new DurableTextFile(disk, `${path}${SUMS_SUFFIX}`);
   }
 
   get path(): string {
@@ -38,7 +34,7 @@ export class ChecksummedTextFile {
     this.sums = [];
     if (text === undefined) return undefined;
     const expected = this.companion.read();
-    if (expected !== undefined && !parse(expected).includes(sumOf(text))) {
+    if (expected !== undefined && !parseSums(expected).includes(sumOf(text))) {
       throw new TributaryError('CORRUPT_LOG', `${this.path}: its checksum does not match`, {
         details: { path: this.path },
       });
@@ -62,7 +58,7 @@ export class ChecksummedTextFile {
     const { text, newest } = this;
     const sum = sumOf(text);
     this.sums = [sum, ...this.possible()].slice(0, CONTENTS_MAX);
-    await this.companion.write(format(this.sums));
+    await this.companion.write(formatSums(this.sums));
     await this.main.write(text);
     this.sums = [sum];
     this.durable = newest;
@@ -77,19 +73,4 @@ export class ChecksummedTextFile {
     }
     return this.sums ?? [];
   }
-}
-
-function sumOf(text: string): string {
-  return crc32c(Buffer.from(text)).toString(16).padStart(8, '0');
-}
-
-function format(sums: readonly string[]): string {
-  const line = `crc32c ${sums.join(' ')}`;
-  return `${line}\n${sumOf(line)}\n`; // of itself, so that it has no byte that can change unseen
-}
-
-/** Nothing when it is damaged itself: then the file counts as damaged. */
-function parse(text: string): string[] {
-  const [, line, own] = /^(crc32c(?: [0-9a-f]{8})+)\n([0-9a-f]{8})\n$/.exec(text) ?? [];
-  return line === undefined || own !== sumOf(line) ? [] : line.split(' ').slice(1);
 }

@@ -95,6 +95,7 @@ test('damage that a start has found is still damage after the machine was starte
 test('where no start had seen it, a power failure may have torn it: it is cut, and the broker is unclean', async () => {
   await written();
   disk.flipBit(logFile, 3 * batch.length + 80);
+  await disk.openFile(logFile).datasync(); // the flip is on the device
   disk.crash({ loseUnsynced: true, random });
   const store = await open();
   expect([endOf(store), store.previousStop.kind]).toEqual([3, 'machine']);

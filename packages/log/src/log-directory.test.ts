@@ -80,6 +80,7 @@ test('a partition lies where Kafka would put it', async () => {
     '00000000000000000000.timeindex',
     '00000000000000000001.snapshot',
     'leader-epoch-checkpoint',
+    'leader-epoch-checkpoint.crc',
     'partition.metadata',
     'partition.metadata.crc',
   ]);

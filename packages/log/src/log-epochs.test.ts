@@ -222,3 +222,44 @@ describe('a full disk between the epoch file and the batch that it was written f
     expect(ends(3, 4, 5)).toEqual(['3 ends at 1', '4 ends at 1', '4 ends at 1']);
   });
 });
+
+describe('what lies in the epoch file', () => {
+  it('kill -9: a digit that changed in an epoch without a batch is not believed', async () => {
+    append(1, 'a', 'b');
+    await log.assignEpoch(4);
+    disk.crash({ loseUnsynced: false, random: seededRandom(1) });
+    const path = `${directory}/leader-epoch-checkpoint`;
+    expect(disk.openFile(path).read(0, 100).toString()).toBe('0\n2\n1 0\n4 2\n');
+    disk.flipBit(path, '0\n2\n1 0\n'.length, 0); // 5 instead of 4
+    log = await openTestLog(disk, directory, { recover: true, unsyncedMayBeLost: false });
+    expect(ends(1, 4, 5)).toEqual(['1 ends at 2', '1 ends at 2', '1 ends at 2']);
+    await log.flush();
+    expect(disk.openFile(path).read(0, 100).toString()).toBe('0\n1\n1 0\n');
+  });
+
+  it('an epoch without a batch that was assigned last is there after every power failure, however the file was written before', async () => {
+    for (let seed = 0; seed < 60; seed += 1) {
+      const random = seededRandom(seed);
+      disk = new SimulatedDisk();
+      log = await openTestLog(disk, directory);
+      await disk.syncDirectory('/');
+      await disk.syncDirectory('/data');
+      append(1, 'a', 'b');
+      await log.flush();
+      // Each of them writes the file at once, and waits for no device.
+      append(2, 'c');
+      const batch = makeBatch({ values: ['d'] });
+      assignOffsetAndEpoch(batch, 3, 3);
+      log.appendAsFollower(batch);
+      if (random.next() < 0.5) log.truncateTo(2);
+      if (random.next() < 0.5) await log.settleCuts();
+      await log.assignEpoch(7);
+      const atEnd = log.logEndOffset;
+      disk.crash({ loseUnsynced: true, random });
+      log = await openTestLog(disk, directory, { recover: true, recoveryPoint: 2 });
+      const expected = log.logEndOffset === atEnd ? 7 : expect.any(Number);
+      expect([seed, log.latestEpoch]).toEqual([seed, expected]);
+      expect(log.logEndOffset).toBeGreaterThanOrEqual(2);
+    }
+  });
+});

@@ -8,7 +8,7 @@ import { crc32c } from '@tributary/record';
 import { corruptLog } from './corrupt-log';
 import { finishSwaps } from './compaction/swap-recovery';
 import type { Disk } from './disk';
-import { readTextFile } from './durable-text-file';
+import { EpochFile } from './epoch-file';
 import { LeaderEpochCache, type EpochEntry } from './leader-epoch-cache';
 import { LogFiles, LogResources } from './log-files';
 import type { LogOptions } from './log-options';
@@ -20,8 +20,6 @@ import { ProducerStates } from './producer-states';
 import { SealTimes } from './seal-times';
 import { Segment } from './segment';
 import { findSegments, SegmentList } from './segment-list';
-
-export const EPOCH_FILE = 'leader-epoch-checkpoint';
 
 export interface LoadedLog {
   readonly files: LogFiles;
@@ -140,13 +138,13 @@ function readEpochs(
   last: Segment | undefined,
   { recover }: LogOptions,
 ): LeaderEpochCache | undefined {
-  const path = `${directory}/${EPOCH_FILE}`;
-  const text = readTextFile(disk, path);
-  if (text === undefined) return undefined;
-  const expected = recover ? 0 : (last?.indexes.readHead()?.epochsCrc ?? 0);
-  if (expected !== 0 && expected !== crc32c(Buffer.from(text))) return undefined;
+  const file = new EpochFile(disk, directory);
   try {
-    return LeaderEpochCache.parse(text, path);
+    const text = file.read();
+    if (text === undefined) return undefined;
+    const expected = recover ? 0 : (last?.indexes.readHead()?.epochsCrc ?? 0);
+    if (expected !== 0 && expected !== crc32c(Buffer.from(text))) return undefined;
+    return LeaderEpochCache.parse(text, file.path);
   } catch (error) {
     if (hasCode(error, 'CORRUPT_LOG')) return undefined;
     throw error;

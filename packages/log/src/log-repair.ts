@@ -18,9 +18,8 @@ import { finishSwaps } from './compaction/swap-recovery';
 import { firstBatch, scanForDamage, type DamageScan, type SoundRange } from './damage-scan';
 import type { Disk, DiskFile } from './disk';
 import { gapBatches, type Gap } from './gap-batch';
-import { DurableTextFile } from './durable-text-file';
+import { EpochFile } from './epoch-file';
 import { LeaderEpochCache } from './leader-epoch-cache';
-import { EPOCH_FILE } from './log-loader';
 import type { LostRange } from './log-store';
 import { segmentName } from './segment';
 import { decodeSeal, type SegmentSeal } from './segment-seal';
@@ -268,14 +267,13 @@ async function repairEpochs(
   directory: string,
   stamp: Stamp | undefined,
 ): Promise<void> {
-  const path = `${directory}/${EPOCH_FILE}`;
-  const file = new DurableTextFile(disk, path);
+  const file = new EpochFile(disk, directory);
   let epochs: LeaderEpochCache;
   try {
-    epochs = LeaderEpochCache.parse(file.read() ?? '', path);
+    epochs = LeaderEpochCache.parse(file.read() ?? '', file.path);
   } catch (error) {
     if (!hasCode(error, 'CORRUPT_LOG')) throw error;
-    disk.remove(path); // the loader reads them from the batches
+    file.remove(); // the loader reads them from the batches
     return;
   }
   if (!stamp) return;

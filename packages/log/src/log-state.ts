@@ -7,13 +7,13 @@ import { hasCode, TributaryError } from '@tributary/common';
 import { crc32c } from '@tributary/record';
 import { markDamage } from './damage-mark';
 import type { Disk } from './disk';
-import { DurableTextFile } from './durable-text-file';
+import { EpochFile } from './epoch-file';
 import type { EpochEntry, LeaderEpochCache } from './leader-epoch-cache';
 import { ActiveAge } from './active-age';
 import type { LogFiles } from './log-files';
 import { LogFlusher } from './log-flusher';
 import { LogHealth } from './log-health';
-import { EPOCH_FILE, type LoadedLog } from './log-loader';
+import type { LoadedLog } from './log-loader';
 import type { LogOptions } from './log-options';
 import type { LogProducers } from './log-producers';
 import type { LogConfig, LogObserver } from './partition-log';
@@ -25,7 +25,7 @@ export class LogState {
   readonly files: LogFiles;
   readonly segments: SegmentList;
   readonly epochs: LeaderEpochCache;
-  readonly epochFile: DurableTextFile;
+  readonly epochFile: EpochFile;
   private readonly loadedEnd: number;
   private readonly loadedEpochs: readonly EpochEntry[];
   readonly flusher: LogFlusher;
@@ -75,7 +75,7 @@ export class LogState {
     this.bytes = loaded.segments.all.reduce((sum, segment) => sum + segment.size, 0);
     this.loadedEnd = this.endOffset;
     this.loadedEpochs = loaded.epochs.entries;
-    this.epochFile = new DurableTextFile(disk, `${directory}/${EPOCH_FILE}`);
+    this.epochFile = new EpochFile(disk, directory);
     this.flusher = new LogFlusher(loaded.files, {
       clock: options.clock,
       segments: this.segments,

@@ -56,6 +56,8 @@ export const MEANING = {
   seal: 'the log cannot be vouched for until it was read and sealed anew; no record is lost',
   epochs:
     'a follower could truncate at a wrong offset: the replica must not lead until it was refilled',
+  epochSum:
+    'no record is lost: the next start reads the epochs from the batches, but for one without any',
   snapshot: 'no record is lost: producer states are read from the log instead',
   checkpoint:
     'no record is lost: the next start takes longer, or begins where the first segment does',

@@ -1,13 +1,13 @@
 /** One partition directory: its small files, then every segment in order as one log. Called by inspect. */
 import { DAMAGE_FILE } from '../damage-mark';
 import type { Disk } from '../disk';
+import { EPOCH_FILE } from '../epoch-file';
 import { GAPS_FILE } from '../log-files';
-import { EPOCH_FILE } from '../log-loader';
 import { PARTITION_METADATA_FILE } from '../partition-metadata';
 import { findSegments } from '../segment-list';
 import { EpochCheck } from './epoch-check';
 import { LogChain } from './log-chain';
-import { openIfThere, readIfThere } from './read-whole';
+import { openIfThere } from './read-whole';
 import { MEANING, type InspectionReport } from './report';
 import { segmentPaths } from './segment-files';
 import { SnapshotCheck } from './snapshot-check';
@@ -16,7 +16,7 @@ import { verifySegment, type InspectionContext } from './verify-segment';
 
 /** What a running broker may be about to finish, and what it cleans up at its next start. */
 const PASSING = /\.(tmp|swap|cleaned|deleted)$/;
-const KNOWN = /^([0-9]{20}\.(log|index|timeindex|snapshot|seal)|leader-epoch-checkpoint|partition\.metadata(\.crc)?|damaged|offset-gaps)$/; // prettier-ignore
+const KNOWN = /^([0-9]{20}\.(log|index|timeindex|snapshot|seal)|(leader-epoch-checkpoint|partition\.metadata)(\.crc)?|damaged|offset-gaps)$/; // prettier-ignore
 
 export async function verifyPartition(
   context: InspectionContext,
@@ -60,7 +60,9 @@ function readEpochs({ disk, report }: InspectionContext, directory: string) {
   const path = `${directory}/${EPOCH_FILE}`;
   const last = findSegments(disk.list(directory)).baseOffsets.at(-1) ?? 0;
   const isOpen = !disk.exists(segmentPaths(directory, last).seal);
-  const text = readIfThere(disk, path)?.toString();
+  const damages = report.damages;
+  const text = readWithCompanion(disk, path, report, MEANING.epochSum);
+  if (report.damages > damages) return undefined;
   if (text !== undefined) return new EpochCheck(path, text, isOpen, report);
   // It is not made before the first epoch: a replica that has nothing yet is as it should be.
   if (hasBytes(disk, segmentPaths(directory, last).log) || last > 0) {

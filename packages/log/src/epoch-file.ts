@@ -1,0 +1,139 @@
+/**
+ * `leader-epoch-checkpoint` with its companion `.crc`: which leader epoch begins at which offset. Kafka's format has no room
+ * for a checksum, and recovery holds the batches against it, so a byte that changed here must not make a sound log
+ * look damaged, nor an epoch in which nobody wrote yet another one. A file that fails its sum counts as missing: the
+ * seals and the batches tell the same, but for epochs without a batch.
+ *
+ * Invariant: the companion names every content that the file may have after a crash. Other than for checkpoints they
+ * share one sync of the directory: both are renamed in order, and a journal keeps that; so a change of leader
+ * waits for the device once more, not twice. Without companion (older versions, Kafka) the file is believed.
+ * Called by the log, its loader and its repair.
+ */
+import { TributaryError } from '@tributary/common';
+import { CONTENTS_MAX, formatSums, parseSums, SUMS_SUFFIX, sumOf } from './content-sums';
+import type { Disk } from './disk';
+import { readTextFile } from './durable-text-file';
+
+export const EPOCH_FILE = 'leader-epoch-checkpoint';
+
+export class EpochFile {
+  readonly path: string;
+  private readonly companionPath: string;
+  private text = '';
+  /** Counts the texts given to us. */
+  private newest = 0;
+  private durable = 0;
+  private running: Promise<void> | undefined;
+  /** Of the contents that the file may have on the device; undefined: not looked at yet. */
+  private sums: readonly string[] | undefined;
+
+  constructor(
+    private readonly disk: Disk,
+    private readonly directory: string,
+  ) {
+    this.path = `${directory}/${EPOCH_FILE}`;
+    this.companionPath = `${this.path}${SUMS_SUFFIX}`;
+  }
+
+  /** undefined: there is none. Throws CORRUPT_LOG when a byte of it, or of its companion, changed. */
+  read(): string | undefined {
+    const text = readTextFile(this.disk, this.path);
+    this.sums = [];
+    if (text === undefined) return undefined;
+    const expected = readTextFile(this.disk, this.companionPath);
+    if (expected !== undefined && !parseSums(expected).includes(sumOf(text))) {
+      throw new TributaryError('CORRUPT_LOG', `${this.path}: its checksum does not match`, {
+        details: { path: this.path },
+      });
+    }
+    this.sums = [sumOf(text)];
+    return text;
+  }
+
+  /** Durable when it resolves, unless a newer text took its place meanwhile: then that one is. */
+  async write(text: string): Promise<void> {
+    if (text === this.text && this.newest > 0 && this.durable === this.newest) return;
+    this.text = text;
+    const mine = (this.newest += 1);
+    while (this.durable < mine) {
+      this.running ??= this.persist().finally(() => (this.running = undefined));
+      await this.running;
+    }
+  }
+
+  /** In place on return, safe from the death of the process; not yet from the power's. */
+  writeNow(text: string): void {
+    this.text = text;
+    this.newest += 1;
+    const sums = this.sumsWith(text);
+    const asides = [
+      this.writeAside(this.companionPath, '.now.tmp', formatSums(sums)),
+      this.writeAside(this.path, '.now.tmp', text),
+    ];
+    this.sums = sums;
+    this.putInPlace(asides);
+  }
+
+  remove(): void {
+    this.disk.remove(this.path);
+    this.disk.remove(this.companionPath);
+  }
+
+  private async persist(): Promise<void> {
+    const { text, newest } = this;
+    const sums = this.sumsWith(text);
+    const asides = [
+      this.writeAside(this.companionPath, '.tmp', formatSums(sums)),
+      this.writeAside(this.path, '.tmp', text),
+    ];
+    // One after another: each that is under way has a descriptor, and there are many logs.
+    for (const path of asides) await this.sync(path);
+    // A newer text may be in place already; the caller's loop writes that one.
+    if (newest !== this.newest) return;
+    this.sums = sums;
+    this.putInPlace(asides);
+    await this.disk.syncDirectory(this.directory);
+    this.durable = newest;
+    if (newest === this.newest) this.sums = [sumOf(text)];
+  }
+
+  private putInPlace(asides: readonly string[]): void {
+    const paths = [this.companionPath, this.path];
+    asides.forEach((aside, i) => this.disk.rename(aside, paths[i] as string));
+  }
+
+  private async sync(path: string): Promise<void> {
+    const file = this.disk.openFile(path);
+    try {
+      await file.datasync();
+    } finally {
+      file.close();
+    }
+  }
+
+  private writeAside(path: string, suffix: string, text: string): string {
+    const aside = `${path}${suffix}`;
+    this.disk.remove(aside);
+    const file = this.disk.openFile(aside, { create: true });
+    try {
+      file.append([Buffer.from(text)]);
+    } finally {
+      file.close();
+    }
+    return aside;
+  }
+
+  private sumsWith(text: string): readonly string[] {
+    return [...new Set([sumOf(text), ...this.possible()])].slice(0, CONTENTS_MAX);
+  }
+
+  private possible(): readonly string[] {
+    if (this.sums) return this.sums;
+    try {
+      this.read();
+    } catch {
+      return []; // damaged: it must stay known as that until the new one is in place
+    }
+    return this.sums ?? [];
+  }
+}
