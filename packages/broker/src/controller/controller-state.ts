@@ -6,6 +6,7 @@
  * a topic with too few partitions; `sequence` is that of the last image or delta.
  */
 import type {
+  BrokerDuty,
   RegisteredBroker,
   StoredPartitionState,
   TopicRecord,
@@ -165,4 +166,20 @@ export function isNewLife(
 /** May be elected and may join an ISR. */
 export function isEligible(broker: BrokerState | undefined): boolean {
   return broker?.standing === 'ready' && !broker.leaving;
+}
+
+/** What a person has told this broker to be, registered or not. */
+export function dutyOf(
+  { brokerSettings }: Pick<ControllerState, 'brokerSettings'>,
+  brokerId: number,
+): BrokerDuty {
+  return brokerSettings.get(brokerId)?.duty ?? 'in service';
+}
+
+/** Drained or decommissioned: leads only what no other in-sync replica can lead. */
+export function prefersNotToLead(
+  state: Pick<ControllerState, 'brokerSettings'>,
+  brokerId: number,
+): boolean {
+  return dutyOf(state, brokerId) !== 'in service';
 }
