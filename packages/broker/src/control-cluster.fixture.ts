@@ -45,6 +45,7 @@ export class RecordedReplicas implements DataPlane {
     resignAll: (reason: string): void => void this.resigned.push(reason),
     localReplicas: (): LocalReplica[] => [],
     previousStop: () => ({ previousStop: 'NEVER_RAN' as const }),
+    setCatchUpRate: () => undefined,
     offlineReplicas: (): OfflineReplica[] => this.offline,
     restoredReplicas: (): [] => [],
     setBrokerEpoch: (epoch: number | undefined): void => void this.epochs.push(epoch),

@@ -39,6 +39,8 @@ export interface ReplicaHost {
   setBrokerEpoch(brokerEpoch: number | undefined): void;
   /** Both ZooKeeper and controller silent for zombieGraceMs: refuse acks 0 and 1 while true. */
   setIsolated(isolated: boolean): void;
+  /** What this broker may push to replicas far behind, in bytes per second, from now on; undefined: no limit. */
+  setCatchUpRate(bytesPerSecond: number | undefined): void;
 }
 
 export interface IsrChange {

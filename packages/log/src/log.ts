@@ -80,6 +80,10 @@ export class Log implements PartitionLog {
     return this.state.bytes;
   }
 
+  bytesFrom(offset: number): number {
+    return this.state.segments.bytesFrom(offset);
+  }
+
   get failure(): Error | undefined {
     return this.state.health.failure;
   }

@@ -21,6 +21,8 @@ export interface PartitionLog {
   /** Epoch of the last batch; -1: empty. */
   readonly lastBatchEpoch: number;
   readonly sizeBytes: number;
+  /** About how many of them lie from `offset` on; nothing is read for it. */
+  bytesFrom(offset: number): number;
   /**
    * Everything below it is on the device. With `flush=sync` only that counts for the high watermark and for acks; then the log
    * itself brings each append there, many with one sync. Goes back only with a truncation.

@@ -38,6 +38,16 @@ export class SegmentList {
     return this.list[this.indexOf(offset)] as Segment;
   }
 
+  /** About how many bytes lie from `offset` on. By the sizes of segments alone: no file is read for it. */
+  bytesFrom(offset: number): number {
+    const at = this.indexOf(offset);
+    const holder = this.list[at] as Segment;
+    const end = this.list[at + 1]?.baseOffset ?? holder.nextOffset;
+    const share = (end - offset) / Math.max(1, end - holder.baseOffset);
+    const within = holder.size * Math.min(1, Math.max(0, share));
+    return this.list.slice(at + 1).reduce((sum, { size }) => sum + size, Math.round(within));
+  }
+
   after(segment: Segment): Segment | undefined {
     return this.list[this.list.indexOf(segment) + 1];
   }

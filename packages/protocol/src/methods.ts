@@ -35,6 +35,7 @@ export const methods = {
   },
   replication: {
     follow: bidi<M.FollowUpInput, M.FollowUp, M.FollowDownInput, M.FollowDown>('Replication/Follow', 'FollowUp', 'FollowDown'),
+    catchUp: bidi<M.FollowUpInput, M.FollowUp, M.FollowDownInput, M.FollowDown>('Replication/CatchUp', 'FollowUp', 'FollowDown'),
   },
   control: {
     session: bidi<M.ControlDownInput, M.ControlDown, M.ControlUpInput, M.ControlUp>('Control/Session', 'ControlDown', 'ControlUp'),

@@ -62,6 +62,7 @@ class Session {
         resignAll: () => undefined,
         localReplicas: (): LocalReplica[] => [],
         previousStop: () => ({ previousStop: 'NEVER_RAN' as const }),
+        setCatchUpRate: () => undefined,
         offlineReplicas: () => this.offline,
         restoredReplicas: () => this.restored,
         setBrokerEpoch: () => undefined,

@@ -60,7 +60,8 @@ export class Partition {
   readonly name: string;
   private current: PartitionState;
   private readonly waiters: AckWaiters;
-  private readonly hotTail: HotTail;
+  /** What reading waits for no disk for. */
+  readonly hotTail: HotTail;
   readonly attachments = new Map<number, Attachment>();
   readonly logStarts = new LogStartConfirmations();
   private readonly watchers = new Set<() => void>();

@@ -4,6 +4,9 @@
  */
 import { MAX_FUTURE_MS } from '@tributary/record';
 
+/** See docs/adr/0019: about what a broker on two cores can push beside its clients without their noticing. */
+export const DEFAULT_CATCH_UP_BYTES_PER_SECOND = 64 * 1024 * 1024;
+
 export interface DataLimits {
   /** A follower that was not caught up for so long leaves the ISR. */
   readonly replicaLagTimeMaxMs: number;
@@ -20,6 +23,17 @@ export interface DataLimits {
   readonly maxPushBytes: number;
   /** Per attach: pushed and not yet acknowledged. */
   readonly attachCreditBytes: number;
+  /** A follower outside the ISR that is further behind moves to the catch-up stream. */
+  readonly catchUpFromBytes: number;
+  /** One on the catch-up stream that is closer moves back; no more than `catchUpFromBytes`. */
+  readonly catchUpUntilBytes: number;
+  /** On a catch-up stream, instead of the two above: each push is short, so that what is urgent comes between. */
+  readonly catchUpPushBytes: number;
+  readonly catchUpCreditBytes: number;
+  /** What this broker pushes to all that catch up from it. undefined: as fast as they take it. */
+  readonly catchUpBytesPerSecond: number | undefined;
+  /** Pushes of one stream that are read from the disk, or were and wait for their turn. */
+  readonly maxColdPushes: number;
   /** A dialled leader must have answered the hello, and an attach, within this time. */
   readonly replicationHelloTimeoutMs: number;
   /** First wait before a broken stream or a refused attach is tried again. */
@@ -65,6 +79,12 @@ export const defaultDataLimits: DataLimits = {
   maxMarksPerMessage: 1_000,
   maxPushBytes: 1024 * 1024,
   attachCreditBytes: 4 * 1024 * 1024,
+  catchUpFromBytes: 16 * 1024 * 1024,
+  catchUpUntilBytes: 2 * 1024 * 1024,
+  catchUpPushBytes: 256 * 1024,
+  catchUpCreditBytes: 1024 * 1024,
+  maxColdPushes: 4,
+  catchUpBytesPerSecond: DEFAULT_CATCH_UP_BYTES_PER_SECOND,
   replicationHelloTimeoutMs: 5_000,
   firstRetryMs: 50,
   maxRetryMs: 1_000,

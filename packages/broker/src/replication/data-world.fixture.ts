@@ -17,6 +17,8 @@ export interface World {
   readonly clock: SimulatedClock;
   readonly network: SimulatedNetwork;
   readonly cluster: DataCluster;
+  /** Who opened which stream where: `b2>b1 Replication/Follow`. */
+  readonly dials: readonly string[];
   readonly stores: ReadonlyMap<number, MemoryLogStore>;
   log(id: number, partition?: number): MemoryLog;
   /** In a broker's log of partition 0. */
@@ -36,7 +38,15 @@ export async function dataWorld(
 ): Promise<World> {
   const clock = new SimulatedClock();
   const random = seededRandom(7);
-  const network = new SimulatedNetwork({ clock, random });
+  const dials: string[] = [];
+  const network = new SimulatedNetwork({
+    clock,
+    random,
+    observe({ from, to, what }) {
+      const dialled = /^dial .*v1\.(.*)$/.exec(what)?.[1];
+      if (dialled) dials.push(`${from}>${to} ${dialled}`);
+    },
+  });
   const stores = new Map<number, MemoryLogStore>();
   const store = (id: number): MemoryLogStore => {
     const known = stores.get(id) ?? new MemoryLogStore();
@@ -65,6 +75,7 @@ export async function dataWorld(
     clock,
     network,
     cluster,
+    dials,
     stores,
     log,
     within,

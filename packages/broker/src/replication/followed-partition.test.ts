@@ -27,6 +27,7 @@ function followed(
   partition: Partition;
   follower: FollowedPartition;
   sent: FollowUpInput[];
+  moved: boolean[];
   attachId: () => number;
   push: (overrides?: Partial<Push>) => Push;
   accept: () => void;
@@ -44,6 +45,7 @@ function followed(
   });
   partition.dispatch({ kind: 'follow', leaderId: 1, leaderEpoch: EPOCH, partitionEpoch: 0 });
   const sent: FollowUpInput[] = [];
+  const moved: boolean[] = [];
   let ids = 0;
   const follower = new FollowedPartition(partition, EPOCH, {
     clock,
@@ -54,6 +56,8 @@ function followed(
     up: true,
     send: (message) => sent.push(message),
     nextAttachId: () => (ids += 1),
+    creditBytes: 4 * 1024 * 1024,
+    move: (_, toCatchUp) => void moved.push(toCatchUp),
     heard: () => undefined,
   });
   follower.attach();
@@ -65,6 +69,7 @@ function followed(
     partition,
     follower,
     sent,
+    moved,
     attachId,
     push: (overrides = {}) => ({
       ...named,
@@ -353,4 +358,23 @@ it('what was cut is cut on the device before the replica attaches again, and not
   release();
   await f.clock.advance(0);
   expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
+});
+
+it('moved to the other stream: nothing of the attach is taken any more, nor sent', () => {
+  const { follower, log, sent, moved, push, accept } = followed();
+  accept();
+  const late = push();
+  const { attachId, leaderEpoch } = late;
+  const move = { topicId: 'id', partition: 0, leaderEpoch, attachId, toCatchUp: true };
+  follower.onMove({ ...move, attachId: attachId - 1 });
+  follower.onMove({ ...move, leaderEpoch: leaderEpoch - 1 });
+  expect(moved).toEqual([]);
+  follower.onMove(move);
+  follower.onMove(move);
+  expect(moved).toEqual([true]);
+  const { length } = sent;
+  follower.onPush(late);
+  follower.stop();
+  expect(log.logEndOffset).toBe(2);
+  expect(sent).toHaveLength(length);
 });

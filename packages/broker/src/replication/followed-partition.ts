@@ -26,6 +26,7 @@ import {
   type Detached,
   type FollowUpInput,
   type Mark,
+  type Move,
   type Push,
   type Truncate,
 } from '@tributary/protocol';
@@ -42,11 +43,15 @@ export interface FollowedPartitionHost {
   readonly logger: Logger;
   readonly limits: DataLimits;
   readonly leaderId: number;
+  /** Per attach on this stream. */
+  readonly creditBytes: number;
   /** Sends on the link's stream, if it is up and greeted. */
   send(message: FollowUpInput): void;
   readonly up: boolean;
   nextAttachId(): number;
   heard(partition: Partition, leader: LeaderEnd): void;
+  /** The partition belongs on the other stream to the same leader; this one is stopped. */
+  move(followed: FollowedPartition, toCatchUp: boolean): void;
 }
 
 export class FollowedPartition {
@@ -95,7 +100,7 @@ export class FollowedPartition {
         logEndOffset: log.logEndOffset,
         lastEpoch: log.lastBatchEpoch,
         logStartOffset: log.logStartOffset,
-        creditBytes: this.host.limits.attachCreditBytes,
+        creditBytes: this.host.creditBytes,
       },
     });
   }
@@ -198,6 +203,14 @@ export class FollowedPartition {
 
   private heard({ attachId, leaderLogEndOffset: logEndOffset, highWatermark }: Mark | Push): void {
     this.host.heard(this.partition, { attachId, logEndOffset, highWatermark });
+  }
+
+  /** Of the leader's: this attach is over on its side. */
+  onMove(move: Move): void {
+    if (!this.isMine(move)) return;
+    this.attachId = undefined;
+    this.accepted = false;
+    this.host.move(this, move.toCatchUp);
   }
 
   onDetached(detached: Detached): void {

@@ -1,5 +1,5 @@
 /**
- * This broker's replication stream to one leader broker, and the partitions followed on it. Dials while it has
+ * One of this broker's two streams to one leader broker, for replication or for catching up, and the partitions followed on it. Dials while it has
  * partitions, says hello, attaches them all; when the stream breaks it dials again, the first time within
  * `firstRetryMs`. A new address or a new life of the leader ends the old stream at once.
  * Called by `FollowerLinks`.
@@ -14,7 +14,6 @@ import {
   type Timer,
 } from '@tributary/common';
 import {
-  methods,
   type Address,
   type ClientHelloInput,
   type Connection,
@@ -27,6 +26,7 @@ import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import type { LeaderEnd } from './refill';
 import { FollowedPartition, type FollowedPartitionHost } from './followed-partition';
+import { streamMethods, type StreamKind } from './stream-kind';
 
 export interface LeaderTarget {
   readonly address: Address;
@@ -44,6 +44,8 @@ export interface FollowerLinkHost {
   /** undefined: this broker is not registered now, and may not follow. */
   hello(leaderId: number): ClientHelloInput | undefined;
   nextAttachId(): number;
+  /** The leader wants this partition of the link on the other stream. */
+  move(partition: Partition, to: StreamKind): void;
   /** What came with a push or a mark of the leader was taken in. */
   heard?(partition: Partition, leader: LeaderEnd): void;
 }
@@ -66,6 +68,7 @@ export class FollowerLink implements FollowedPartitionHost {
 
   constructor(
     readonly leaderId: number,
+    readonly kind: StreamKind,
     private readonly host: FollowerLinkHost,
   ) {
     this.clock = host.clock;
@@ -86,8 +89,17 @@ export class FollowerLink implements FollowedPartitionHost {
     return this.host.nextAttachId();
   }
 
+  get creditBytes(): number {
+    const { attachCreditBytes, catchUpCreditBytes } = this.limits;
+    return this.kind === 'catch-up' ? catchUpCreditBytes : attachCreditBytes;
+  }
+
   heard(partition: Partition, leader: LeaderEnd): void {
     this.host.heard?.(partition, leader);
+  }
+
+  move({ partition }: FollowedPartition, toCatchUp: boolean): void {
+    this.host.move(partition, toCatchUp ? 'catch-up' : 'replication');
   }
 
   send(message: FollowUpInput): void {
@@ -146,8 +158,8 @@ export class FollowerLink implements FollowedPartitionHost {
     // Either comes with the next image or registration, which calls `refresh`.
     if (!target || !hello || this.followed.size === 0) return;
     this.dialled = target;
-    this.connection ??= this.host.transport.connect(target.address, 'replication');
-    const stream: Stream = this.connection.open(methods.replication.follow);
+    this.connection ??= this.host.transport.connect(target.address, this.kind);
+    const stream: Stream = this.connection.open(streamMethods[this.kind]);
     this.stream = stream;
     stream.handle({
       onMessage: (message) => {
@@ -174,6 +186,7 @@ export class FollowerLink implements FollowedPartitionHost {
       return;
     }
     if (message.attached) return this.find(message.attached)?.onAttachResult(message.attached);
+    if (message.move) return this.find(message.move)?.onMove(message.move);
     if (message.detached) this.find(message.detached)?.onDetached(message.detached);
   }
 
@@ -198,10 +211,10 @@ export class FollowerLink implements FollowedPartitionHost {
     // A fresh connection dials at once, whatever back-off the old one is in.
     this.connection?.close();
     this.connection = undefined;
-    const { leaderId, limits, random } = this;
+    const { leaderId, kind, limits, random } = this;
     const reason = error?.message ?? 'the leader ended it';
-    if (wasUp) this.logger.info('replication stream broke', { leaderId, reason });
-    else this.logger.debug('leader cannot be reached', { leaderId, reason });
+    if (wasUp) this.logger.info('replication stream broke', { leaderId, kind, reason });
+    else this.logger.debug('leader cannot be reached', { leaderId, kind, reason });
     const options = { baseMs: limits.firstRetryMs, maxMs: limits.maxRetryMs };
     const delayMs = backoffMs(this.failures, random, options);
     this.failures += 1;

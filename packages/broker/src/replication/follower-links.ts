@@ -1,40 +1,40 @@
 /**
- * All replication streams that this broker dials: one per leader broker. Invariant: a partition is followed on at
- * most one link. Called by ReplicaManager.
+ * All replication streams that this broker dials: one per leader broker, and a second one for what is far behind there.
+ * Invariant: a partition is followed on at most one link. Called by ReplicaManager.
  */
 import { partitionKey } from '@tributary/common';
 import type { Partition } from '../partition/partition';
 import { FollowerLink, type FollowerLinkHost } from './follower-link';
+import type { StreamKind } from './stream-kind';
 
 export class FollowerLinks {
-  private readonly links = new Map<number, FollowerLink>();
-  private readonly leaderOf = new Map<string, number>();
+  private readonly links = new Map<string, FollowerLink>();
+  private readonly linkOf = new Map<string, FollowerLink>();
 
-  constructor(private readonly host: FollowerLinkHost) {}
+  constructor(private readonly host: Omit<FollowerLinkHost, 'move'>) {}
 
   /** As its state says; a partition without a leader is followed nowhere. */
   follow(partition: Partition): void {
-    const key = partitionKey(partition.topicId, partition.partition);
     const { state } = partition;
+    const key = keyOf(partition);
     const leaderId = state.role === 'follower' ? state.leaderId : -1;
-    if (this.leaderOf.get(key) !== leaderId) this.unfollow(key);
-    if (leaderId < 0) return;
-    let link = this.links.get(leaderId);
-    if (!link) {
-      link = new FollowerLink(leaderId, this.host);
-      this.links.set(leaderId, link);
-    }
-    this.leaderOf.set(key, leaderId);
-    link.follow(partition, state.leaderEpoch);
+    const before = this.linkOf.get(key);
+    if (before && before.leaderId !== leaderId) this.unfollow(key);
+    // Where it is already, if with the same leader; on the ordinary stream until the leader moves it.
+    if (leaderId >= 0) this.followOn(this.linkOf.get(key)?.kind ?? 'replication', partition);
   }
 
   unfollow(key: string): void {
-    const leaderId = this.leaderOf.get(key);
-    if (leaderId === undefined) return;
-    this.leaderOf.delete(key);
-    const link = this.links.get(leaderId);
-    link?.unfollow(key);
-    if (link?.size === 0) this.links.delete(leaderId);
+    const link = this.linkOf.get(key);
+    if (!link) return;
+    this.linkOf.delete(key);
+    link.unfollow(key);
+    if (link.size === 0) this.links.delete(nameOf(link.leaderId, link.kind));
+  }
+
+  /** Far behind its leader, and throttled. */
+  isCatchingUp(key: string): boolean {
+    return this.linkOf.get(key)?.kind === 'catch-up';
   }
 
   refresh(): void {
@@ -48,6 +48,34 @@ export class FollowerLinks {
   close(): void {
     for (const link of this.links.values()) link.close();
     this.links.clear();
-    this.leaderOf.clear();
+    this.linkOf.clear();
   }
+
+  private followOn(kind: StreamKind, partition: Partition): void {
+    const { state } = partition;
+    if (state.role !== 'follower') return;
+    const name = nameOf(state.leaderId, kind);
+    let link = this.links.get(name);
+    if (!link) {
+      const move = (moved: Partition, to: StreamKind): void => this.move(moved, to);
+      link = new FollowerLink(state.leaderId, kind, { ...this.host, move });
+      this.links.set(name, link);
+    }
+    this.linkOf.set(keyOf(partition), link);
+    link.follow(partition, state.leaderEpoch);
+  }
+
+  /** The one stops before the other begins: two would append the same twice. */
+  private move(partition: Partition, to: StreamKind): void {
+    this.unfollow(keyOf(partition));
+    this.followOn(to, partition);
+  }
+}
+
+function keyOf({ topicId, partition }: Partition): string {
+  return partitionKey(topicId, partition);
+}
+
+function nameOf(leaderId: number, kind: StreamKind): string {
+  return `${leaderId} ${kind}`;
 }

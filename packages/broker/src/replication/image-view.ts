@@ -11,7 +11,8 @@ import {
 } from '@tributary/common';
 import type { Address, BrokerInfo, PartitionState, TopicInfo } from '@tributary/protocol';
 import type { MetadataImage } from '../metadata/metadata-image';
-import type { BrokerViews } from '../partition/partition-state';
+import type { BrokerViews, PartitionSettings } from '../partition/partition-state';
+import type { DataLimits } from './data-limits';
 
 export function brokerViews(image: MetadataImage): BrokerViews {
   return new Map(
@@ -48,6 +49,19 @@ export function topicConfigOf(
   } catch {
     return parseTopicConfig({}, replicationFactor);
   }
+}
+
+/** What the core of a partition must know of them. Effective min ISR: never more than there are replicas. */
+export function partitionSettings(
+  { minInsyncReplicas, flush }: TopicConfig,
+  replicationFactor: number,
+  { replicaLagTimeMaxMs }: Pick<DataLimits, 'replicaLagTimeMaxMs'>,
+): PartitionSettings {
+  return {
+    minInsyncReplicas: Math.min(minInsyncReplicas, replicationFactor),
+    replicaLagTimeMaxMs,
+    flush,
+  };
 }
 
 export interface PartitionName {

@@ -60,6 +60,8 @@ async function attached(
       maxPushBytes,
       now: () => clock.now(),
       ready: () => undefined,
+      readDone: () => undefined,
+      progressed: () => undefined,
       news: () => undefined,
       ended: (_, error) => ended.push(error),
     },

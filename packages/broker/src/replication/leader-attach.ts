@@ -21,6 +21,10 @@ export interface AttachOwner {
   now(): number;
   /** There is something to push. */
   ready(attach: LeaderAttach): void;
+  /** What `nextPush` began to read is there, or will not come. */
+  readDone(attach: LeaderAttach): void;
+  /** The follower has more, and maybe is close enough now, or not. */
+  progressed(attach: LeaderAttach): void;
   /** The HW or the log start moved, and maybe nothing will be pushed that carries it. */
   news(attach: LeaderAttach): void;
   ended(attach: LeaderAttach, error: TributaryError): void;
@@ -73,6 +77,20 @@ export class LeaderAttach implements Attachment {
     );
   }
 
+  /** The next push waits for the disk, and for memory to read it to. */
+  get wantsColdRead(): boolean {
+    return this.hasMore && !this.readAhead && !this.partition.hotTail.isHot(this.pushedTo);
+  }
+
+  get holdsColdRead(): boolean {
+    return this.reading || this.readAhead !== undefined;
+  }
+
+  /** About how many bytes the follower is behind. */
+  get bytesBehind(): number {
+    return this.partition.log.bytesFrom(this.acknowledgedTo);
+  }
+
   /** A mark would say more than the last one did. */
   get hasNews(): boolean {
     const { state, log } = this.partition;
@@ -95,6 +113,7 @@ export class LeaderAttach implements Attachment {
   end(error: TributaryError): void {
     if (this.over) return;
     this.over = true;
+    this.readAhead = undefined;
     this.owner.ended(this, error);
   }
 
@@ -102,6 +121,7 @@ export class LeaderAttach implements Attachment {
   drop(): void {
     if (this.over) return;
     this.over = true;
+    this.readAhead = undefined;
     this.partition.detach(this);
   }
 
@@ -121,12 +141,13 @@ export class LeaderAttach implements Attachment {
     batches.then(
       (bytes) => {
         this.reading = false;
-        this.readAhead = { from, bytes };
-        if (!this.over) this.owner.ready(this);
+        if (!this.over) this.readAhead = { from, bytes };
+        this.owner.readDone(this);
       },
       (error: unknown) => {
         this.reading = false;
         this.end(TributaryError.from(error, 'STORAGE_ERROR'));
+        this.owner.readDone(this);
       },
     );
     return undefined;
@@ -185,5 +206,6 @@ export class LeaderAttach implements Attachment {
     const { brokerId } = this;
     this.partition.dispatch({ kind: 'acknowledged', brokerId, logEndOffset, caughtUpAt });
     this.logMoved();
+    this.owner.progressed(this);
   }
 }

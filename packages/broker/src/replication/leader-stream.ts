@@ -1,10 +1,10 @@
 /**
  * The leader's side of one follower broker's replication stream: checks hello and attaches, then pushes.
  *
- * Pushes go round-robin over the partitions that have something, each within its own credit, so that one that is far
- * behind holds up nobody; what is appended in one tick travels in one push. When the stream is full it stops until
- * there is room again. Fences: hello by broker epoch; every attach by topic id and leader epoch; every
- * acknowledgement by attach id and leader epoch. Called by `followHandler`.
+ * Pushes go round-robin over the partitions that have something, each within its own credit; what is appended in one tick
+ * travels in one push. When the stream is full it stops until there is room again. A partition that is far behind is moved to
+ * the catch-up stream of that follower, and back when it is close. Fences: hello by broker epoch; every attach by topic id and leader epoch; every
+ * acknowledgement by attach id and leader epoch. Made by `LeaderStreams`.
  */
 import { partitionKey, TributaryError, type Clock, type Timer } from '@tributary/common';
 import {
@@ -18,12 +18,17 @@ import {
 } from '@tributary/protocol';
 import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
+import type { CatchUpThrottle } from './catch-up-throttle';
 import { LeaderAttach, type AttachOwner } from './leader-attach';
+import { PushQueue } from './push-queue';
+import { streamFor, type StreamKind } from './stream-kind';
 import { divergence, type TruncateTo } from './truncation';
 
 export interface LeaderStreamHost {
   readonly clock: Clock;
   readonly limits: DataLimits;
+  /** Of all catch-up streams of this broker. */
+  readonly throttle: CatchUpThrottle;
   /** Throws what refuses the follower; answers its hello otherwise. */
   greet(hello: ClientHello): NonNullable<FollowDownInput['hello']>;
   /** The partition, if this broker may let that follower attach; throws otherwise. */
@@ -33,27 +38,28 @@ export interface LeaderStreamHost {
 export class LeaderStream implements AttachOwner {
   private follower: { readonly brokerId: number; readonly brokerEpoch: number } | undefined;
   private readonly attaches = new Map<string, LeaderAttach>();
-  private waiting: LeaderAttach[] = [];
   private readonly toMark = new Set<LeaderAttach>();
-  private pumpScheduled = false;
-  private blocked = false;
   private over = false;
   private markTimer: Timer | undefined;
   private newsTimer: Timer | undefined;
   private readonly helloTimer: Timer;
+  private readonly queue: PushQueue;
 
   constructor(
     private readonly stream: MessageStream<FollowDownInput, FollowUp>,
+    private readonly kind: StreamKind,
     private readonly host: LeaderStreamHost,
     private readonly onClosed: () => void,
   ) {
     const { clock, limits } = host;
+    const throttle = kind === 'catch-up' ? host.throttle : undefined;
+    this.queue = new PushQueue((attach) => this.pushOne(attach), limits.maxColdPushes, throttle);
     this.helloTimer = clock.setTimer(limits.replicationHelloTimeoutMs, () =>
       this.cut(new TributaryError('TIMEOUT', 'the follower sent no hello')),
     );
     stream.handle({
       onMessage: (message) => this.received(message),
-      onDrain: () => this.drained(),
+      onDrain: () => this.queue.drained(),
       onEnd: () => this.stream.end(),
       onClose: () => this.closed(),
     });
@@ -68,7 +74,8 @@ export class LeaderStream implements AttachOwner {
   }
 
   get maxPushBytes(): number {
-    return this.host.limits.maxPushBytes;
+    const { maxPushBytes, catchUpPushBytes } = this.host.limits;
+    return this.kind === 'catch-up' ? catchUpPushBytes : maxPushBytes;
   }
 
   now(): number {
@@ -128,6 +135,13 @@ export class LeaderStream implements AttachOwner {
   }
 
   private accept(partition: Partition, message: Attach): void {
+    const kind = this.kindFor(partition, partition.log.bytesFrom(message.logEndOffset));
+    if (kind !== this.kind) {
+      const { topicId, leaderEpoch, attachId } = message;
+      const where = { topicId, partition: message.partition, leaderEpoch, attachId };
+      this.send({ move: { ...where, toCatchUp: kind === 'catch-up' } });
+      return;
+    }
     const key = partitionKey(message.topicId, message.partition);
     this.attaches.get(key)?.drop();
     const attach = new LeaderAttach(partition, message, this);
@@ -173,57 +187,54 @@ export class LeaderStream implements AttachOwner {
   // ---- sent ----
 
   private send(message: FollowDownInput): void {
-    if (!this.stream.send(message)) this.blocked = true;
+    if (!this.stream.send(message)) this.queue.block();
   }
 
   ready(attach: LeaderAttach): void {
-    if (attach.queued) return;
-    attach.queued = true;
-    this.waiting.push(attach);
-    if (this.pumpScheduled || this.blocked) return;
-    this.pumpScheduled = true;
-    // At the end of this tick's work: what it appends to one partition goes in one push.
-    queueMicrotask(() => {
-      this.pumpScheduled = false;
-      this.pump();
-    });
+    this.queue.add(attach);
   }
 
-  private pump(): void {
-    while (!this.blocked && this.waiting.length > 0) {
-      const round = this.waiting;
-      this.waiting = [];
-      for (const [at, attach] of round.entries()) {
-        if (this.blocked) {
-          this.waiting = [...round.slice(at), ...this.waiting];
-          return;
-        }
-        attach.queued = false;
-        this.pushOne(attach);
-      }
-    }
+  readDone(attach: LeaderAttach): void {
+    this.queue.readDone(attach);
   }
 
-  private pushOne(attach: LeaderAttach): void {
-    if (!attach.live) return;
+  /** Answers the bytes that went. */
+  private pushOne(attach: LeaderAttach): number {
+    if (!attach.live) return 0;
     let push;
     try {
       push = attach.takeReadAhead() ?? (attach.hasMore ? attach.nextPush() : undefined);
     } catch (error) {
       attach.end(TributaryError.from(error, 'STORAGE_ERROR'));
-      return;
+      return 0;
     }
-    if (!push) return;
+    if (!push) return 0;
     this.send({ push });
-    if (attach.hasMore && !attach.queued) {
-      attach.queued = true;
-      this.waiting.push(attach);
-    }
+    return push.batches?.length ?? 0;
   }
 
-  private drained(): void {
-    this.blocked = false;
-    this.pump();
+  progressed(attach: LeaderAttach): void {
+    // On the ordinary stream the next tick is soon enough.
+    if (this.kind === 'catch-up') this.moveIfDue(attach);
+  }
+
+  /** To the other stream, if it belongs there by now: the attach is over, and nothing more is pushed on it. */
+  private moveIfDue(attach: LeaderAttach): void {
+    const { partition, leaderEpoch, attachId } = attach;
+    const kind = this.kindFor(partition, attach.bytesBehind);
+    if (!attach.live || kind === this.kind) return;
+    const { topicId } = partition;
+    this.attaches.delete(partitionKey(topicId, partition.partition));
+    attach.drop();
+    const toCatchUp = kind === 'catch-up';
+    this.send({
+      move: { topicId, partition: partition.partition, leaderEpoch, attachId, toCatchUp },
+    });
+  }
+
+  private kindFor({ state }: Partition, bytesBehind: number): StreamKind {
+    const { brokerId, kind, host } = this;
+    return streamFor(state, { brokerId, bytesBehind }, kind, host.limits);
   }
 
   news(attach: LeaderAttach): void {
@@ -241,14 +252,16 @@ export class LeaderStream implements AttachOwner {
     const { clock, limits } = this.host;
     this.markTimer = clock.setTimer(limits.markIntervalMs, () => {
       const quietSince = clock.now() - limits.markIntervalMs * 0.9;
-      this.sendMarks([...this.attaches.values()].filter((one) => one.lastMarkAt <= quietSince));
+      const attaches = [...this.attaches.values()];
+      this.sendMarks(attaches.filter((one) => one.lastMarkAt <= quietSince));
+      for (const attach of attaches) this.moveIfDue(attach);
       this.armMarkTimer();
     });
   }
 
   private sendMarks(attaches: readonly LeaderAttach[]): void {
     // A stream that is full needs no keepalive; the pushes that wait carry newer marks.
-    if (this.blocked) return;
+    if (this.queue.isBlocked) return;
     const live = attaches.filter((attach) => attach.live);
     const { maxMarksPerMessage } = this.host.limits;
     for (let at = 0; at < live.length; at += maxMarksPerMessage) {
@@ -270,6 +283,7 @@ export class LeaderStream implements AttachOwner {
   private closed(): void {
     if (this.over) return;
     this.over = true;
+    this.queue.close();
     this.helloTimer.cancel();
     this.markTimer?.cancel();
     this.newsTimer?.cancel();

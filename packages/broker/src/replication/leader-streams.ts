@@ -1,5 +1,5 @@
 /**
- * The handler of Replication/Follow and its fences: which follower may open a stream here, and which partition it may
+ * The handlers of Replication/Follow and /CatchUp and their fences: which follower may open a stream here, and which partition it may
  * attach. Invariant: hello by cluster, broker id and broker epoch; attach by topic id, leader epoch and
  * assignment; a follower that knows a higher leader epoch ends this broker's leadership. Called by ReplicaManager.
  */
@@ -7,7 +7,6 @@ import { TributaryError, type Clock, type Logger } from '@tributary/common';
 import {
   answerHello,
   bidiHandler,
-  methods,
   type Acceptor,
   type Attach,
   type ClientHello,
@@ -18,7 +17,9 @@ import type { MetadataImage } from '../metadata/metadata-image';
 import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import { absence, leaderHint } from './image-view';
+import { CatchUpThrottle } from './catch-up-throttle';
 import { LeaderStream, type LeaderStreamHost } from './leader-stream';
+import { streamMethods, type StreamKind } from './stream-kind';
 
 export interface LeaderStreamsOptions {
   readonly clock: Clock;
@@ -33,16 +34,22 @@ export interface LeaderStreamsOptions {
 export class LeaderStreams implements LeaderStreamHost {
   readonly clock: Clock;
   readonly limits: DataLimits;
+  readonly throttle: CatchUpThrottle;
   private readonly streams = new Set<LeaderStream>();
 
   constructor(private readonly options: LeaderStreamsOptions) {
     this.clock = options.clock;
     this.limits = options.limits;
+    this.throttle = new CatchUpThrottle(options.clock, options.limits.catchUpBytesPerSecond);
   }
 
-  get handler(): Handler {
-    return bidiHandler(methods.replication.follow, (stream) => {
-      const opened: LeaderStream = new LeaderStream(stream, this, () => {
+  get handlers(): readonly Handler[] {
+    return [this.handlerFor('replication'), this.handlerFor('catch-up')];
+  }
+
+  private handlerFor(kind: StreamKind): Handler {
+    return bidiHandler(streamMethods[kind], (stream) => {
+      const opened: LeaderStream = new LeaderStream(stream, kind, this, () => {
         this.streams.delete(opened);
       });
       this.streams.add(opened);
@@ -94,5 +101,6 @@ export class LeaderStreams implements LeaderStreamHost {
   close(): void {
     const error = new TributaryError('UNAVAILABLE', 'this broker stops');
     for (const stream of [...this.streams]) stream.cut(error);
+    this.throttle.close();
   }
 }

@@ -28,13 +28,20 @@ import {
 import type { MetadataImage } from '../metadata/metadata-image';
 import { WaiterBudget } from '../partition/commit-purgatory';
 import { Partition } from '../partition/partition';
-import type { BrokerViews, PartitionSettings } from '../partition/partition-state';
+import type { BrokerViews } from '../partition/partition-state';
 import type { DataHost } from '../rpc/data-host';
 import type { PartitionAlterer, ReplicaHost } from '../seams';
 import { defaultDataLimits, type DataLimits } from './data-limits';
 import { FollowerLinks } from './follower-links';
 import { HighWatermarkCheckpoint } from './high-watermark-checkpoint';
-import { absence, brokerViews, leaderHint, topicConfigOf, type PartitionName } from './image-view';
+import {
+  absence,
+  brokerViews,
+  leaderHint,
+  partitionSettings,
+  topicConfigOf,
+  type PartitionName,
+} from './image-view';
 import { alterIsr } from './isr-alterer';
 import { LeaderStreams } from './leader-streams';
 import { linkPolicy } from './link-policy';
@@ -117,7 +124,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       open,
       registered: () => brokerEpoch() !== undefined,
       views: () => this.views,
-      settingsOf: (partition, replicas) => this.settingsOf(partition, replicas.length),
+      settingsOf: ({ config }, replicas) => partitionSettings(config, replicas.length, limits),
     });
     this.losses = new LossAcceptance({ ...parts, open, brokerEpoch, changes: this.changes });
     this.leaderStreams = new LeaderStreams({
@@ -198,7 +205,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       return;
     }
     partition.configure(topicConfigOf(topic, state.replicas.length));
-    const settings = this.settingsOf(partition, state.replicas.length);
+    const settings = partitionSettings(partition.config, state.replicas.length, this.limits);
     partition.dispatch({ kind: 'cluster', brokers: this.views, settings });
   }
 
@@ -255,10 +262,14 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.isolated = isolated;
   }
 
+  setCatchUpRate(bytesPerSecond: number | undefined): void {
+    this.leaderStreams.throttle.setRate(bytesPerSecond);
+  }
+
   // ---- for the handlers ----
 
-  get followHandler(): Handler {
-    return this.leaderStreams.handler;
+  get followHandlers(): readonly Handler[] {
+    return this.leaderStreams.handlers;
   }
 
   get isIsolated(): boolean {
@@ -297,7 +308,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   }
 
   status(): ReplicaStatus[] {
-    return replicaStatuses(this.partitions.values(), this.offline.all());
+    const { partitions, offline, links } = this;
+    return replicaStatuses(partitions.values(), offline.all(), (key) => links.isCatchingUp(key));
   }
 
   // ---- inside ----
@@ -309,6 +321,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   private open(log: PartitionLog, replicationFactor: number): Partition {
     const { brokerId, clock, logger, logStore } = this.options;
     const { budget } = this;
+    const alterHost = { ...this.options, brokerEpoch: () => this.brokerEpoch };
     const config = topicConfigOf(this.image?.topicById(log.topicId), replicationFactor);
     const highWatermark = logStore.checkpointedHighWatermark(log.topicId, log.partition);
     return new Partition(log, config, highWatermark, {
@@ -316,7 +329,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       clock,
       logger,
       budget,
-      alter: (partition, effect) => void alterIsr(this.altererHost, partition, effect),
+      alter: (partition, effect) => void alterIsr(alterHost, partition, effect),
       failed: (partition) => {
         this.links.unfollow(partitionKey(partition.topicId, partition.partition));
         // One that was set aside meanwhile says nothing of the one that took its place.
@@ -326,19 +339,6 @@ export class ReplicaManager implements ReplicaHost, DataHost {
         this.offline.report(partition, isDamaged ? 'damaged' : 'failed', reason);
       },
     });
-  }
-
-  private get altererHost(): Parameters<typeof alterIsr>[0] {
-    const { alterer, logger, brokerId } = this.options;
-    return { alterer, logger, brokerId, brokerEpoch: () => this.brokerEpoch };
-  }
-
-  private settingsOf(partition: Partition, replicationFactor: number): PartitionSettings {
-    return {
-      minInsyncReplicas: Math.min(partition.config.minInsyncReplicas, replicationFactor),
-      replicaLagTimeMaxMs: this.limits.replicaLagTimeMaxMs,
-      flush: partition.config.flush,
-    };
   }
 
   private armTick(): void {

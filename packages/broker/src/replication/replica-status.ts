@@ -23,6 +23,8 @@ export interface ReplicaStatus {
   readonly waiting: number;
   /** Why it is offline, or has to be refilled; empty otherwise. */
   readonly reason: string;
+  /** A follower that is far behind its leader, on the throttled stream. */
+  readonly catchingUp: boolean;
   /** undefined: it can serve. */
   readonly outage: OutageKind | undefined;
 }
@@ -31,12 +33,13 @@ export interface ReplicaStatus {
 export function replicaStatuses(
   partitions: Iterable<Partition>,
   outages: readonly Outage[],
+  isCatchingUp: (key: string) => boolean,
 ): ReplicaStatus[] {
   const left = new Map(outages.map((outage) => [keyOf(outage), outage]));
   const found = [...partitions].map((partition) => {
     const outage = left.get(keyOf(partition));
     left.delete(keyOf(partition));
-    return replicaStatus(partition, outage);
+    return replicaStatus(partition, outage, isCatchingUp(keyOf(partition)));
   });
   return [...found, ...[...left.values()].map(absentReplica)];
 }
@@ -45,7 +48,11 @@ function keyOf({ topicId, partition }: Pick<Outage, 'topicId' | 'partition'>): s
   return partitionKey(topicId, partition);
 }
 
-function replicaStatus(partition: Partition, outage: Outage | undefined): ReplicaStatus {
+function replicaStatus(
+  partition: Partition,
+  outage: Outage | undefined,
+  catchingUp: boolean,
+): ReplicaStatus {
   const { topic, topicId, partition: number, state, log, waiting } = partition;
   const leads = state.role === 'leader';
   return {
@@ -63,6 +70,7 @@ function replicaStatus(partition: Partition, outage: Outage | undefined): Replic
     underMinIsr: leads && isUnderMinIsr(state),
     waiting,
     reason: outage?.reason ?? (state.role === 'offline' ? state.reason : ''),
+    catchingUp,
     outage: outage?.kind,
   };
 }
@@ -83,6 +91,7 @@ function absentReplica({ topic, topicId, partition, reason, kind }: Outage): Rep
     underMinIsr: false,
     waiting: 0,
     reason,
+    catchingUp: false,
     outage: kind,
   };
 }

@@ -7,16 +7,16 @@ import { fetchHandlers } from './fetch-handler';
 import { listOffsetsHandler } from './list-offsets-handler';
 import { produceHandlers } from './produce-handler';
 
-/** Produce, ProduceOnce, Fetch, FetchOnce, ListOffsets, Follow, AcceptLoss. */
+/** Produce, ProduceOnce, Fetch, FetchOnce, ListOffsets, DeleteRecords, Follow, CatchUp, AcceptLoss. */
 export function dataHandlers(
-  replicas: DataHost & LossHost & { readonly followHandler: Handler },
+  replicas: DataHost & LossHost & { readonly followHandlers: readonly Handler[] },
 ): readonly Handler[] {
   return [
     ...produceHandlers(replicas),
     ...fetchHandlers(replicas),
     listOffsetsHandler(replicas),
     deleteRecordsHandler(replicas),
-    replicas.followHandler,
+    ...replicas.followHandlers,
     acceptLossHandler(replicas),
   ];
 }

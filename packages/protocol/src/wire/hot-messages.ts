@@ -161,6 +161,7 @@ function followTables(general: (name: string) => AnyCodec): Record<string, Messa
       push: f.message(3, push, 'body'),
       marks: f.message(4, marks, 'body'),
       detached: f.delegated(5, general('Detached'), 'body'),
+      move: f.delegated(6, general('Move'), 'body'),
     }),
   };
 }

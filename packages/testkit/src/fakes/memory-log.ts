@@ -70,6 +70,11 @@ export class MemoryLog implements PartitionLog {
     return this.batches.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
+  bytesFrom(offset: number): number {
+    const behind = this.batches.filter(({ lastOffset }) => lastOffset >= offset);
+    return behind.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  }
+
   /** All bytes, one after another: two logs are equal if these are. */
   get content(): Buffer {
     return Buffer.concat(this.batches.map(({ bytes }) => bytes));
