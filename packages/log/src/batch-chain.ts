@@ -1,6 +1,6 @@
 /**
  * Whether batches that follow each other can be what was written, where no seal tells: each one's CRC, offsets that go
- * on where the batch before ended (or rise, in a log that has gaps), and the leader epoch that the epoch file
+ * on where the batch before ended (or rise, as far up as the log may have gaps), and the leader epoch that the epoch file
  * has for that offset. Called by recovery and by the rebuild of a seal.
  */
 import { checkCrc, type BatchHeader } from '@tributary/record';
@@ -10,7 +10,7 @@ import { SEGMENT_OFFSETS_MAX } from './segment-seal';
 export interface ChainRules {
   /** -1: not known. */
   readonly epochOf: (offset: number) => number;
-  readonly hasGaps: boolean;
+  readonly mayLeaveGap: (baseOffset: number) => boolean;
 }
 
 export type ChainLink =
@@ -46,7 +46,8 @@ export class BatchChain {
 
   private misfit({ baseOffset, lastOffset, leaderEpoch }: BatchHeader): string | undefined {
     const { nextOffset, latestEpoch, rules } = this;
-    const follows = rules.hasGaps ? baseOffset >= nextOffset : baseOffset === nextOffset;
+    const isGap = baseOffset > nextOffset && rules.mayLeaveGap(baseOffset);
+    const follows = isGap || baseOffset === nextOffset;
     if (!follows || lastOffset - this.baseOffset > SEGMENT_OFFSETS_MAX)
       return `a batch has base offset ${baseOffset}, ${nextOffset} is next`;
     const expected = rules.epochOf(baseOffset);

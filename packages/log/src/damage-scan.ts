@@ -54,6 +54,8 @@ export interface DamageScan {
   /** Behind the last sound batch. */
   readonly nextOffset: number;
   readonly latestEpoch: number;
+  /** Base offset of the last sound batch that leaves a gap before it; -1: none does. */
+  readonly gapsUpTo: number;
 }
 
 export interface ScanBounds {
@@ -68,6 +70,8 @@ export interface ScanBounds {
   readonly following: BatchHeader | undefined;
   /** undefined: there is none, or it is damaged itself. */
   readonly seal: SegmentSeal | undefined;
+  /** As far as is known: may a batch that begins here leave a gap before it? */
+  readonly mayLeaveGap: (baseOffset: number) => boolean;
 }
 
 /** The first batch of a file, if its CRC matches. */
@@ -81,6 +85,7 @@ export async function scanForDamage(file: DiskFile, bounds: ScanBounds): Promise
   const refuted = bounds.seal ? await refutedBySeal(reader, bounds.seal) : new Set<number>();
   let nextOffset = bounds.baseOffset;
   let { latestEpoch } = bounds;
+  let gapsUpTo = -1;
   let position = 0;
   while (position < file.size) {
     const isFit = ({ position: at, header }: SoundBatch): boolean =>
@@ -88,12 +93,15 @@ export async function scanForDamage(file: DiskFile, bounds: ScanBounds): Promise
       header.lastOffset < bounds.upperOffset &&
       header.leaderEpoch >= latestEpoch &&
       header.leaderEpoch <= bounds.upperEpoch &&
-      !refuted.has(at);
+      !refuted.has(at) &&
+      !isLifted(header, at + header.sizeInBytes === file.size, nextOffset, bounds);
     let batch = await reader.batchAt(position);
     const behind = batch && (await reader.batchAt(position + batch.header.sizeInBytes));
     const isLast = batch && position + batch.header.sizeInBytes === file.size;
     const next = isLast ? bounds.following : behind?.header;
+    let wasSound = true;
     if (!batch || !isFit(batch) || isTooHigh(batch, next, { nextOffset, latestEpoch })) {
+      wasSound = false;
       const from = position;
       batch = await nextSound(reader, position, isFit);
       position = batch?.position ?? file.size;
@@ -111,11 +119,27 @@ export async function scanForDamage(file: DiskFile, bounds: ScanBounds): Promise
     const last = pieces.at(-1);
     if (last?.kind === 'sound') pieces[pieces.length - 1] = { ...last, to };
     else pieces.push({ kind: 'sound', from: position, to });
+    // Behind what is damaged there is none: the offsets between are filled.
+    if (wasSound && batch.header.baseOffset > nextOffset) gapsUpTo = batch.header.baseOffset;
     nextOffset = batch.header.lastOffset + 1;
     latestEpoch = batch.header.leaderEpoch;
     position = to;
   }
-  return { pieces, nextOffset, latestEpoch };
+  return { pieces, nextOffset, latestEpoch, gapsUpTo };
+}
+
+/**
+ * The last batch of all has nothing behind it that tells, and without a seal nothing vouches for its base offset: where no gap
+ * is known to be, a flipped bit is what made one.
+ */
+function isLifted(
+  { baseOffset }: BatchHeader,
+  isAtEnd: boolean,
+  nextOffset: number,
+  { upperOffset, seal, mayLeaveGap }: ScanBounds,
+): boolean {
+  const isLast = isAtEnd && upperOffset === Infinity && !seal;
+  return isLast && baseOffset > nextOffset && !mayLeaveGap(baseOffset);
 }
 
 /**

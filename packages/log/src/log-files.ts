@@ -6,13 +6,8 @@ import type { Clock } from '@tributary/common';
 import type { Disk } from './disk';
 import { FilePool } from './file-pool';
 import { IndexMemory } from './index-memory';
+import { GAPS_FILE, OffsetGaps } from './offset-gaps';
 import { SyncSlots } from './sync-slots';
-
-/**
- * Its presence says that somewhere in this log offsets are left out, as compaction does. Without it, a batch whose base
- * offset is not the end of the one before it has a damaged header.
- */
-export const GAPS_FILE = 'offset-gaps';
 
 /** Shared by all logs of a log directory. */
 export class LogResources {
@@ -34,7 +29,7 @@ export class LogFiles {
   directoryDirty = true;
   /** Epoch that the batch at `offset` must have; -1: not known. */
   epochOf: (offset: number) => number = () => -1;
-  private gaps: boolean;
+  private readonly gaps: OffsetGaps;
 
   constructor(
     readonly disk: Disk,
@@ -42,19 +37,37 @@ export class LogFiles {
     readonly resources: LogResources,
     private readonly clock: Clock,
   ) {
-    this.gaps = disk.exists(`${directory}/${GAPS_FILE}`);
+    this.gaps = OffsetGaps.read(disk, directory);
   }
 
-  get hasGaps(): boolean {
-    return this.gaps;
+  /** May a batch that begins here leave a gap before it? */
+  mayLeaveGap(baseOffset: number): boolean {
+    return this.gaps.allows(baseOffset);
   }
 
-  /** Before the first batch is written whose base offset is above the end of the one before it. */
-  noteGap(): void {
-    if (this.gaps) return;
-    this.disk.openFile(`${this.directory}/${GAPS_FILE}`, { create: true }).close();
+  /** Before a batch is written whose base offset is above the end of the one before it. */
+  noteGap(baseOffset: number): void {
+    if (this.gaps.allows(baseOffset)) return;
+    this.gaps.raise(baseOffset);
     this.directoryDirty = true;
-    this.gaps = true;
+  }
+
+  /** No batch begins at `offset` or behind it any more. */
+  forgetGaps(offset: number): void {
+    this.gaps.lower(offset);
+  }
+
+  /** Before anything that lies behind such a gap counts as being on the device. */
+  async syncGaps(): Promise<void> {
+    const { gaps } = this;
+    if (!gaps.isDirty) return;
+    gaps.isDirty = false;
+    try {
+      await this.syncSideFile(`${this.directory}/${GAPS_FILE}`);
+    } catch (error) {
+      gaps.isDirty = true;
+      throw error;
+    }
   }
 
   /** What lies beside the segments: it is open for that only. What is removed by then needs no sync. */

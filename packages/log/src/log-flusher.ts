@@ -220,7 +220,7 @@ export class LogFlusher {
     const unstored = segments.toStore(target);
     const synced = [...new Set([...dirty, ...resized, ...unstored])];
     for (const segment of unstored) segment.persistIndexes();
-    await Promise.all(synced.map((segment) => this.syncSegment(segment)));
+    await Promise.all([...synced.map((segment) => this.syncSegment(segment)), this.syncGaps()]);
     if (this.files.directoryDirty) await this.syncDirectory();
     if (truncations !== this.truncations) return;
     for (const segment of unstored) segments.stored(segment);
@@ -257,6 +257,14 @@ export class LogFlusher {
       const failure = failedSync(error);
       this.options.onSyncFailed(failure);
       throw failure;
+    }
+  }
+
+  private async syncGaps(): Promise<void> {
+    try {
+      await this.files.syncGaps();
+    } catch (error) {
+      throw failedSync(error);
     }
   }
 

@@ -140,6 +140,84 @@ test('gaps are known after a kill: a log that has some is not taken for a damage
   expect(describeRecords(readWholeLog(recovered))).toEqual(['0:x', '5:x', '6:x']);
 });
 
+describe('in a log with gaps', () => {
+  const replicate = (log: Log, ...offsets: number[]): void => {
+    const batches = offsets.map((offset) => makeBatch({ values: ['x'], baseOffset: offset }));
+    log.appendAsFollower(Buffer.concat(batches));
+  };
+
+  it.each(Array.from({ length: 8 }, (_, bit) => bit))(
+    'kill -9: base offset of the last batch with bit %s flipped',
+    async (bit) => {
+      for (const offsets of [
+        [0, 5, 6],
+        [0, 5, 9],
+      ]) {
+        disk = new SimulatedDisk();
+        const log = await open();
+        replicate(log, ...offsets);
+        disk.flipBit(path(logs()[0] as string), lastBatchAt() + BASE_OFFSET, bit);
+        const lifted = offsets[2]! ^ (1 << bit);
+        const opening = open(afterKill);
+        // Within the gap it could be what was written: no sum covers it before the log is closed.
+        if (lifted > offsets[1]! && lifted < offsets[2]!) await opening;
+        else await expect(opening).rejects.toMatchObject({ code: 'CORRUPT_LOG' });
+      }
+    },
+  );
+
+  function lastBatchAt(): number {
+    const batches = splitBatches(bytesOf(logs()[0] as string));
+    return batches.slice(0, -1).reduce((sum, { length }) => sum + length, 0);
+  }
+
+  it('cut below its gaps it has none any more', async () => {
+    const log = await open();
+    replicate(log, 0, 5, 9);
+    log.truncateTo(5);
+    replicate(log, 5, 6);
+    flip(2, BASE_OFFSET); // 7 instead of 6
+    await expect(open(afterKill)).rejects.toMatchObject({ code: 'CORRUPT_LOG' });
+  });
+
+  it.each(['empty, of an earlier version', 'damaged', 'cut short'])(
+    'the file that bounds them is %s: they are expected everywhere',
+    async (how) => {
+      const log = await open();
+      replicate(log, 0, 5, 6, 9);
+      const file = disk.openFile(path('offset-gaps'));
+      if (how === 'damaged') disk.flipBit(path('offset-gaps'), 19, 0);
+      else file.truncate(how === 'cut short' ? 12 : 0);
+      const recovered = await open(afterKill);
+      replicate(recovered, 20);
+      expect(describeRecords(readWholeLog(recovered)).at(-1)).toBe('20:x');
+      expect((await open(afterKill)).logEndOffset).toBe(21);
+    },
+  );
+
+  it('the power fails: what is on the device of a log is not more than is known of its gaps', async () => {
+    for (let seed = 0; seed < 60; seed += 1) {
+      disk = new SimulatedDisk();
+      const log = await open();
+      await disk.syncDirectory('/');
+      await disk.syncDirectory('/data');
+      const random = seededRandom(seed);
+      let offset = 0;
+      const more = (): void => {
+        offset += 1 + Math.floor(random.next() * 3);
+        replicate(log, offset);
+      };
+      for (let i = 0; i < 10; i += 1) more();
+      await log.flush();
+      const synced = log.recoveryPoint;
+      for (let i = 0; i < 10; i += 1) more();
+      disk.crash({ loseUnsynced: true, random });
+      const recovered = await open({ ...afterPowerFailure, recoveryPoint: synced });
+      expect(recovered.logEndOffset).toBeGreaterThanOrEqual(synced);
+    }
+  });
+});
+
 test('a segment that is shorter than its seal says is damage, also where a whole batch is missing', async () => {
   await (await write()).close();
   const name = logs().at(-1) as string;

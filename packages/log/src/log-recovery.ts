@@ -148,7 +148,8 @@ export class LogRecovery {
     if (this.cut || verifiedEnd === undefined || verifiedEnd >= segment.baseOffset) return;
     const { recover, recoveryPoint = 0, unsyncedMayBeLost = true } = options;
     const wasSynced = !recover || segment.baseOffset <= recoveryPoint;
-    if (files.hasGaps && (wasSynced || this.isWideGap(segment.baseOffset))) return;
+    const mayBeGap = files.mayLeaveGap(segment.baseOffset);
+    if (mayBeGap && (wasSynced || this.isWideGap(segment.baseOffset))) return;
     if (wasSynced || verifiedEnd < recoveryPoint || !unsyncedMayBeLost) {
       throw hole(this.kept.at(-1)!, segment.baseOffset);
     }
@@ -157,7 +158,7 @@ export class LogRecovery {
 
   /** Of one that is believed. Compaction may have taken the last batch of a segment. */
   private checkEnd(segment: Segment, following: number): void {
-    if (this.files.hasGaps || segment.nextOffset === following) return;
+    if (segment.nextOffset === following || this.files.mayLeaveGap(following)) return;
     throw hole(segment, following);
   }
 

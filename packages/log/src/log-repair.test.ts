@@ -1,7 +1,14 @@
 /** Every way in which a log can be damaged: what is sound before and behind stays, the offsets too, and it serves again. */
 import { defaultTopicConfig, seededRandom, silentLogger } from '@tributary/common';
-import { BatchBuilder, decodeBatch, readBatchHeader, splitBatches } from '@tributary/record';
-import { SimulatedClock, SimulatedDisk } from '@tributary/testkit';
+import {
+  assignOffsetAndEpoch,
+  BatchBuilder,
+  decodeBatch,
+  readBatchHeader,
+  splitBatches,
+} from '@tributary/record';
+import { readWholeLog, SimulatedClock, SimulatedDisk } from '@tributary/testkit';
+import type { Log } from './log';
 import { LogDirectory } from './log-directory';
 import type { LostRange } from './log-store';
 import type { PartitionLog } from './partition-log';
@@ -252,6 +259,57 @@ describe('more than a bit', () => {
     expect(await world.repair()).toEqual([]);
     expect(world.log.epochEnd(0)).toEqual({ epoch: 0, endOffset: 21 });
     await expectWhole(world, all);
+  });
+});
+
+describe('gaps that compaction has left', () => {
+  /** A copy of a compacted log: of every two batches one is there, and of the last ones each. */
+  async function withGaps(): Promise<{ world: RepairWorld; bytes: Buffer }> {
+    const world = new RepairWorld();
+    await world.open();
+    const log = await world.within(world.store.create('orders', TOPIC_ID, 0, config));
+    for (let i = 1; i < BATCHES; i += i < 15 ? 2 : 1) {
+      const one = batch(i);
+      assignOffsetAndEpoch(one, i * 3, 0);
+      log.appendAsFollower(one);
+    }
+    await world.within(log.flush());
+    return { world, bytes: readWholeLog(log as Log) };
+  }
+
+  const afterKill = (world: RepairWorld): Promise<void> => {
+    world.disk.crash({ loseUnsynced: false, random: seededRandom(1) });
+    return world.open();
+  };
+
+  it.each([true, false])(
+    'the file that tells of them is gone: nothing is lost (clean: %s)',
+    async (clean) => {
+      const { world, bytes } = await withGaps();
+      if (clean) await world.within(world.store.close({ clean: true, brokerEpoch: 1 }));
+      world.disk.remove(`${DIRECTORY}/offset-gaps`);
+      // Otherwise a clean stop is believed, and nobody looks.
+      for (const base of world.segments.slice(0, 2)) world.disk.remove(world.path(base, 'seal'));
+      await afterKill(world);
+      expect(world.store.lost()).toMatchObject([{ topic: 'orders', damaged: true }]);
+      expect(await world.repair()).toEqual([]);
+      for (const cleanStop of [true, false]) {
+        expect(readWholeLog(world.log as Log).equals(bytes)).toBe(true);
+        await world.restart(cleanStop);
+        expect(world.store.lost()).toEqual([]);
+      }
+    },
+  );
+
+  it('a base offset that was lifted in the last batch of all is no gap: that batch is lost', async () => {
+    const { world } = await withGaps();
+    const { path, position } = world.find(END - 3);
+    world.disk.flipBit(path, position + 6, 0);
+    await afterKill(world);
+    expect(world.store.lost()).toMatchObject([{ topic: 'orders', damaged: true }]);
+    expect(rangesOf(await world.repair())).toEqual([[END - 3, END]]);
+    expect(world.log.logEndOffset).toBe(END);
+    expect(world.kept.at(-1)).toBe(END - 6);
   });
 });
 

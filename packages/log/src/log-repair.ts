@@ -20,6 +20,7 @@ import type { Disk, DiskFile } from './disk';
 import { gapBatches, type Gap } from './gap-batch';
 import { EpochFile } from './epoch-file';
 import { LeaderEpochCache } from './leader-epoch-cache';
+import { keepGaps, OffsetGaps } from './offset-gaps';
 import type { LostRange } from './log-store';
 import { segmentName } from './segment';
 import { decodeSeal, type SegmentSeal } from './segment-seal';
@@ -76,6 +77,7 @@ export async function repairLog(
 ): Promise<RepairedFiles> {
   finishSwaps(disk, directory, disk.list(directory));
   const segments = await scanSegments(disk, directory, plan.epoch);
+  await keepGaps(disk, directory, gapsIn(segments));
   const endOffset = Math.max(plan.endOffset, segments.at(-1)?.nextOffset ?? 0);
   const targets = segments.map((segment, i) => {
     const following = segments[i + 1]?.baseOffset ?? endOffset;
@@ -107,6 +109,8 @@ async function scanSegments(disk: Disk, directory: string, upperEpoch: number): 
     return base === undefined ? [] : [Number(base)];
   });
   const scanned: Scanned[] = [];
+  const gaps = OffsetGaps.read(disk, directory);
+  const mayLeaveGap = (baseOffset: number): boolean => gaps.allows(baseOffset);
   let latestEpoch = -1;
   for (const [i, baseOffset] of baseOffsets.entries()) {
     const path = logPath(directory, baseOffset);
@@ -117,7 +121,7 @@ async function scanSegments(disk: Disk, directory: string, upperEpoch: number): 
     try {
       const seal = readSeal(disk, path, file.size);
       const bounds = { baseOffset, upperOffset: next ?? Infinity, latestEpoch, upperEpoch };
-      const scan = await scanForDamage(file, { ...bounds, following, seal });
+      const scan = await scanForDamage(file, { ...bounds, following, seal, mayLeaveGap });
       latestEpoch = scan.latestEpoch;
       await file.datasync(); // also what stays as it is
       scanned.push({ ...scan, baseOffset, path, size: file.size, seal });
@@ -126,6 +130,19 @@ async function scanSegments(disk: Disk, directory: string, upperEpoch: number): 
     }
   }
   return scanned;
+}
+
+/**
+ * Up to where there are gaps in what is kept: between batches, and between segments where the seal vouches for it. Without the file
+ * that says so, or with one that says less, the repaired log would not load.
+ */
+function gapsIn(segments: readonly Scanned[]): number {
+  const between = segments.flatMap(({ seal }, i) => {
+    const following = segments[i + 1]?.baseOffset;
+    const isGap = seal && following !== undefined && seal.nextOffset < following;
+    return isGap ? [following] : [];
+  });
+  return Math.max(-1, ...segments.map(({ gapsUpTo }) => gapsUpTo), ...between);
 }
 
 async function firstOf(disk: Disk, path: string): Promise<BatchHeader | undefined> {

@@ -27,7 +27,7 @@ export function rollIfOld(log: LogState): boolean {
  */
 export function rollFor(log: LogState, batch: BatchHeader): void {
   const tooFar = !hasRoom(emptyFill(log.endOffset), batch, log.config);
-  if (tooFar) log.files.noteGap();
+  if (tooFar) log.files.noteGap(batch.baseOffset);
   roll(log, tooFar ? batch.baseOffset : log.endOffset);
 }
 

@@ -30,6 +30,7 @@ export function truncateLog(log: LogState, offset: number): void {
     if (offset < log.endOffset) cutSegments(log, offset);
     // Also when nothing was cut: an empty epoch at the very end must go (KAFKA-10706).
     const end = Math.min(offset, log.endOffset);
+    log.files.forgetGaps(end);
     if (log.epochs.cutFrom(end)) log.epochFile.writeNow(log.epochs.format());
     // It lay within the first batch that went.
     const startsEarlier = log.endOffset < log.startOffset;
@@ -45,6 +46,7 @@ export function restartLog(log: LogState, offset: number): void {
     forgetCompacted(log, Math.min(offset, log.startOffset));
     log.flusher.truncations += 1;
     log.segments.replaceAll(() => Segment.create(log.files, offset));
+    log.files.forgetGaps(offset);
     log.flusher.directoryChanged();
     log.bytes = 0;
     log.startOffset = offset;

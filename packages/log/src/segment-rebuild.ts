@@ -33,7 +33,7 @@ export function rebuildSegment(
   const { file, baseOffset } = segment;
   segment.reset();
   const chain = seal
-    ? new BatchChain({ epochOf: () => -1, hasGaps: true }, baseOffset)
+    ? new BatchChain({ epochOf: () => -1, mayLeaveGap: () => true }, baseOffset)
     : new BatchChain(rules, baseOffset);
   for (let position = 0; position < file.size;) {
     let bytes = file.read(position, WINDOW_BYTES);

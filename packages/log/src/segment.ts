@@ -103,7 +103,7 @@ export class Segment {
   append(batches: Buffer, headers: readonly BatchHeader[]): void {
     this.load();
     this.indexes.removeSeal();
-    if (this.leavesGap(headers)) this.files.noteGap();
+    this.noteGaps(headers);
     const before = this.file.size;
     try {
       this.file.append([batches]);
@@ -265,13 +265,14 @@ export class Segment {
     this.latest = { timestamp: header.maxTimestamp, offset: header.lastOffset };
   }
 
-  private leavesGap(headers: readonly BatchHeader[]): boolean {
+  private noteGaps(headers: readonly BatchHeader[]): void {
     let { nextOffset } = this;
-    return headers.some(({ baseOffset, lastOffset }) => {
-      const isGap = baseOffset > nextOffset;
+    let highest: number | undefined;
+    for (const { baseOffset, lastOffset } of headers) {
+      if (baseOffset > nextOffset) highest = baseOffset;
       nextOffset = lastOffset + 1;
-      return isGap;
-    });
+    }
+    if (highest !== undefined) this.files.noteGap(highest);
   }
 
   /** Also where the file system has no room to make a file shorter: a half batch within the log is no full disk. */

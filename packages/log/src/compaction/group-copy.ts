@@ -118,7 +118,7 @@ export class GroupCopy {
           bytesAfter: this.bytes,
         };
       }
-      await Promise.all([segment.file.datasync(), segment.syncIndexes()]);
+      await Promise.all([segment.file.datasync(), segment.syncIndexes(), log.files.syncGaps()]);
       this.check();
       options.announce(swap);
       swap.commit();

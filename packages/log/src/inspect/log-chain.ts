@@ -19,10 +19,10 @@ export class LogChain {
   /** What lies before the next batch could not be read. */
   private isInterrupted = false;
 
-  /** @param mayHaveGaps compaction may have taken batches out. */
+  /** @param mayLeaveGap compaction may have taken out what lay before a batch that begins there. */
   constructor(
     private readonly report: InspectionReport,
-    private readonly mayHaveGaps: boolean,
+    private readonly mayLeaveGap: (baseOffset: number) => boolean,
     private readonly epochs?: EpochCheck,
     private readonly snapshots?: SnapshotCheck,
   ) {}
@@ -63,7 +63,7 @@ export class LogChain {
   private inPlace(batch: ChainedBatch): ChainedBatch {
     const expected = this.nextOffset ?? batch.segmentBase;
     const { header } = batch;
-    const isKnown = !this.mayHaveGaps && !this.isInterrupted;
+    const isKnown = !this.isInterrupted && !this.mayLeaveGap(header.baseOffset);
     this.isInterrupted = false;
     if (!isKnown || header.baseOffset === expected) return batch;
     this.damage(batch, `it begins at offset ${header.baseOffset}, ${expected} is next`);

@@ -58,6 +58,7 @@ export const MEANING = {
     'a follower could truncate at a wrong offset: the replica must not lead until it was refilled',
   epochSum:
     'no record is lost: the next start reads the epochs from the batches, but for one without any',
+  gaps: 'no record is lost: gaps are expected everywhere, a changed base offset may go unnoticed',
   snapshot: 'no record is lost: producer states are read from the log instead',
   checkpoint:
     'no record is lost: the next start takes longer, or begins where the first segment does',

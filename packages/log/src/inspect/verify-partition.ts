@@ -2,12 +2,12 @@
 import { DAMAGE_FILE } from '../damage-mark';
 import type { Disk } from '../disk';
 import { EPOCH_FILE } from '../epoch-file';
-import { GAPS_FILE } from '../log-files';
+import { GAPS_FILE, gapsUpTo } from '../offset-gaps';
 import { PARTITION_METADATA_FILE } from '../partition-metadata';
 import { findSegments } from '../segment-list';
 import { EpochCheck } from './epoch-check';
 import { LogChain } from './log-chain';
-import { openIfThere } from './read-whole';
+import { openIfThere, readIfThere } from './read-whole';
 import { MEANING, type InspectionReport } from './report';
 import { segmentPaths } from './segment-files';
 import { SnapshotCheck } from './snapshot-check';
@@ -32,7 +32,7 @@ export async function verifyPartition(
   }
   const epochs = readEpochs(context, directory);
   const snapshots = new SnapshotCheck(disk, directory, report);
-  const chain = new LogChain(report, names.includes(GAPS_FILE), epochs, snapshots);
+  const chain = new LogChain(report, readGaps(context, directory), epochs, snapshots);
   const { baseOffsets, orphans } = findSegments(names);
   for (const name of orphans) report.note(`${directory}/${name} belongs to no segment`);
   for (const [i, baseOffset] of baseOffsets.entries()) {
@@ -52,7 +52,7 @@ export async function verifyOneSegment(
   const epochs = readEpochs(context, directory);
   const names = context.disk.list(directory);
   const isLast = findSegments(names).baseOffsets.at(-1) === baseOffset;
-  const chain = new LogChain(context.report, names.includes(GAPS_FILE), epochs);
+  const chain = new LogChain(context.report, readGaps(context, directory), epochs);
   await verifySegment(context, { directory, baseOffset, isLast }, chain);
 }
 
@@ -69,6 +69,17 @@ function readEpochs({ disk, report }: InspectionContext, directory: string) {
     report.note(`${path} does not exist: the batches alone tell the epochs`);
   }
   return undefined;
+}
+
+/** An empty file is of an earlier version, which did not tell how far up. */
+function readGaps({ disk, report }: InspectionContext, directory: string) {
+  const path = `${directory}/${GAPS_FILE}`;
+  const text = readIfThere(disk, path)?.toString();
+  const bound = gapsUpTo(text);
+  if (bound === undefined && text !== '') {
+    report.damage({ path, problem: 'it fails its own checksum', meaning: MEANING.gaps });
+  }
+  return (baseOffset: number): boolean => baseOffset <= (bound ?? Infinity);
 }
 
 function hasBytes(disk: Disk, path: string): boolean {
