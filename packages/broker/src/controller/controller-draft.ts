@@ -7,12 +7,12 @@
 import { partitionKey, type TributaryError } from '@tributary/common';
 import {
   allBrokers,
-  type BrokerDuty,
   type RegisteredBroker,
   type TopicRecord,
   type VersionedPartitionState,
 } from '@tributary/coordination';
 import type { BrokerInfo, PartitionState, ReplicaOutage, StopReplica } from '@tributary/protocol';
+import { wireDuties } from '../metadata/broker-duty';
 import { isLinked, isTrusted, nextStanding, type StandingEvent } from './broker-standing';
 import {
   topicInfoOf,
@@ -268,12 +268,6 @@ export function brokerInfoOf(
     configs: { ...settings.get(allBrokers)?.configs, ...own?.configs },
   };
 }
-
-export const wireDuties = {
-  'in service': 'BROKER_DUTY_IN_SERVICE',
-  drained: 'BROKER_DUTY_DRAINED',
-  decommissioned: 'BROKER_DUTY_DECOMMISSIONED',
-} as const satisfies Readonly<Record<BrokerDuty, string>>;
 
 /** As brokers are told. A leader that is to be replaced must not begin to lead by it until the next write is done. */
 export function wireState(

@@ -19,8 +19,10 @@ import type {
   CreateTopicResponseInput,
 } from '@tributary/protocol';
 import type { ControlLimits } from '../control-limits';
+import { dutyFromWire } from '../metadata/broker-duty';
 import type { MetadataCache } from '../metadata/metadata-cache';
-import { spreadReplicas } from './admin-assignment';
+import { placeReplicas } from '../placement/place-replicas';
+import { placementBrokers, type PlacementBroker } from '../placement/replica-load';
 
 export interface TopicAdminOptions {
   readonly registry: BrokerRegistry;
@@ -65,19 +67,19 @@ async function newTopicRecord(
   options: TopicAdminOptions,
   request: CreateTopicRequest,
 ): Promise<TopicRecord> {
-  const { limits, registry, random } = options;
+  const { limits, random } = options;
   const { topic, configs } = request;
   const partitions = request.partitions || limits.defaultPartitions;
   if (partitions < 1 || partitions > limits.maxPartitionsPerTopic) {
     const message = `${partitions} partitions, where 1 to ${limits.maxPartitionsPerTopic} are possible`;
     throw new TributaryError('INVALID_PARTITIONS', message);
   }
-  const brokerIds = (await registry.list()).map(({ brokerId }) => brokerId);
+  const brokers = await brokersForReplicas(options);
   const wanted = request.replicationFactor || limits.defaultReplicationFactor;
   const replicationFactor =
-    request.replicationFactor === 0 ? Math.min(wanted, brokerIds.length) : wanted;
-  if (replicationFactor < 1 || replicationFactor > brokerIds.length) {
-    const message = `replication factor ${replicationFactor} with ${brokerIds.length} brokers`;
+    request.replicationFactor === 0 ? Math.min(wanted, brokers.length) : wanted;
+  if (replicationFactor < 1 || replicationFactor > brokers.length) {
+    const message = `replication factor ${replicationFactor} with ${brokers.length} brokers that take new replicas`;
     throw new TributaryError('INVALID_REPLICATION_FACTOR', message);
   }
   const { minInsyncReplicas } = parseTopicConfig(configs, replicationFactor);
@@ -85,8 +87,17 @@ async function newTopicRecord(
     const message = `min.insync.replicas=${minInsyncReplicas} with replication factor ${replicationFactor}`;
     throw new TributaryError('INVALID_CONFIG', message);
   }
-  const assignment = spreadReplicas({ brokerIds, partitions, replicationFactor }, random);
+  const assignment = placeReplicas({ brokers, partitions, replicationFactor }, random);
   return { topic, topicId: randomUuid(random), assignment, configs };
+}
+
+async function brokersForReplicas(options: TopicAdminOptions): Promise<PlacementBroker[]> {
+  const registered = await options.registry.list();
+  const image = options.metadata.known ? options.metadata.image : undefined;
+  return placementBrokers(
+    registered,
+    (id) => dutyFromWire(image?.broker(id)?.duty) ?? 'in service',
+  );
 }
 
 async function waitForLeaders(
