@@ -99,7 +99,10 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
     metadataHandler({ metadata, clusterId }),
     ids.handler,
     ...groupHandlers({ groupStore, clock, logger, acceptor }),
-    ...adminHandlers({ registry, topics, barrier, metadata, clock, random, limits, clusterId }),
+    ...adminHandlers({
+      ...{ registry, topics, settings, barrier, metadata, journal, controller: receiver },
+      ...{ clock, random, logger, limits, clusterId, brokerId },
+    }),
   ];
   return { clusterId, metadata, receiver, elector, isolation, dataPlane, journal, handlers };
 }

@@ -74,6 +74,8 @@ function topicMetadata(image: MetadataImage, name: string): TopicMetadataInput {
       partitionEpoch: state.partitionEpoch,
       replicas: state.replicas,
       isr: state.isr,
+      addingReplicas: state.addingReplicas,
+      removingReplicas: state.removingReplicas,
       offlineReplicas: state.offlineReplicas.map(({ brokerId, reason }) => ({ brokerId, reason })),
     })),
   };
