@@ -27,6 +27,7 @@ import { createDataPlane } from './replication/data-plane-factory';
 import { adminHandlers } from './rpc/admin-handlers';
 import { ProducerIds } from './rpc/init-producer-handler';
 import { metadataHandler } from './rpc/metadata-handler';
+import { createSuccession } from './succession/succession-factory';
 
 export interface BrokerParts {
   readonly clusterId: string;
@@ -37,6 +38,8 @@ export interface BrokerParts {
   readonly dataPlane: DataPlane;
   readonly journal: DecisionJournal;
   readonly handlers: readonly Handler[];
+  /** As the coordinator has it, behind a barrier. */
+  controllerEpoch(): Promise<number>;
 }
 
 export interface AssemblyContext {
@@ -59,6 +62,8 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
     metadata,
     acceptor,
     host: () => dataPlane.host,
+    onStream: (event) => succession.preemption.onStream(event),
+    onEpoch: (controllerEpoch) => elector.noticeEpoch(controllerEpoch),
   });
   const makeDataPlane =
     options.dataPlane ??
@@ -78,7 +83,15 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   const makeController = (fence: ControllerFence, onResigned: (why: string) => void): Controller =>
     new Controller({ ...options, clusterId, fence, sources, limits, journal, onResigned });
   const election = createControllerElection(coordinator, clock, random);
-  const elector = new ControllerElector({ ...options, election, limits, makeController });
+  const elector = new ControllerElector({
+    ...options,
+    election,
+    limits,
+    makeController,
+    onFollow: (reign) => succession.preemption.follow(reign),
+  });
+  const parts = { clusterId, receiver, elector, journal };
+  const succession = createSuccession(options, { ...context, ...parts, acceptor });
   const isolation = new IsolationMonitor(
     clock,
     limits.zombieGraceMs,
@@ -96,6 +109,7 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   const handlers = [
     ...dataPlane.handlers,
     receiver.handler,
+    succession.handler,
     metadataHandler({ metadata, clusterId }),
     ids.handler,
     ...groupHandlers({ groupStore, clock, logger, acceptor }),
@@ -104,7 +118,8 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
       ...{ clock, random, logger, limits, clusterId, brokerId },
     }),
   ];
-  return { clusterId, metadata, receiver, elector, isolation, dataPlane, journal, handlers };
+  const controllerEpoch = (): Promise<number> => election.epoch();
+  return { ...parts, metadata, isolation, dataPlane, handlers, controllerEpoch };
 }
 
 function controllerSilence(

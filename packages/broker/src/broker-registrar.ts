@@ -1,6 +1,7 @@
 /**
  * Keeps this broker registered: once at start, and again in each new session after one expired. A broker epoch
- * is reported only while the session that it was registered in lasts.
+ * is reported only while the session that it was registered in lasts, and with the controller epoch as it was after the
+ * registration: whoever was deposed before has nothing to say to it.
  * Called by Broker.
  */
 import {
@@ -28,7 +29,9 @@ export interface BrokerRegistrarOptions {
   readonly random: Random;
   readonly logger: Logger;
   saveSessionTicket(ticket: SessionTicket): void;
-  onRegistered(brokerEpoch: number): void;
+  /** Behind a barrier. */
+  controllerEpoch(): Promise<number>;
+  onRegistered(brokerEpoch: number, controllerEpoch: number): void;
   /** The server said that the session is over: the registration is gone. */
   onExpired(): void;
   /** Somebody else took this broker's id meanwhile. */
@@ -81,12 +84,13 @@ export class BrokerRegistrar {
     const { registry, registration, logger } = this.options;
     const { session } = this;
     const brokerEpoch = await registry.register(registration);
+    const controllerEpoch = await this.options.controllerEpoch();
     // The session that it was made in is over, or another attempt was faster.
     if (session !== this.session || this.registered || this.stopping.signal.aborted) return;
     this.registeredIn = session;
     this.saveTicket();
     logger.info('registered', { brokerId: registration.brokerId, brokerEpoch });
-    this.options.onRegistered(brokerEpoch);
+    this.options.onRegistered(brokerEpoch, controllerEpoch);
   }
 
   private async registerAgain(): Promise<void> {

@@ -74,7 +74,11 @@ export class Broker {
       registry,
       registration: this.registration(),
       saveSessionTicket: (ticket) => this.options.saveSessionTicket?.(ticket),
-      onRegistered: (brokerEpoch) => this.onRegistered(parts, brokerEpoch),
+      controllerEpoch: () => parts.controllerEpoch(),
+      onRegistered: (brokerEpoch, controllerEpoch) => {
+        parts.receiver.raiseEpoch(controllerEpoch);
+        this.onRegistered(parts, brokerEpoch);
+      },
       onExpired: () => this.onExpired(parts),
       onFatal: (error) => this.options.onFatal?.(error),
     });

@@ -20,6 +20,12 @@ export interface ControlLimits {
   readonly controlledShutdownMs: number;
   /** Upper bound of the random delay before trying to become controller. */
   readonly electionDelayMs: number;
+  /** How long a dial of a lost controller, or a question to another broker about it, may take. */
+  readonly lossProbeTimeoutMs: number;
+  /** Upper bound of the random delay between the majority's confirmation and the pre-emption: against duels. */
+  readonly preemptionDelayMs: number;
+  /** Longest wait between two looks at a controller that is neither heard nor confirmed lost. */
+  readonly preemptionRetryMaxMs: number;
   /** A controller that resigned without stopping lets the others go first for so long. */
   readonly resignPauseMs: number;
   /** Replicas that did not confirm their deletion are told again after this long. */
@@ -44,6 +50,9 @@ export const defaultControlLimits: ControlLimits = {
   alterPartitionTimeoutMs: 5_000,
   controlledShutdownMs: 1_500,
   electionDelayMs: 50,
+  lossProbeTimeoutMs: 500,
+  preemptionDelayMs: 30,
+  preemptionRetryMaxMs: 1_000,
   resignPauseMs: 1_000,
   deletionRetryMs: 2_000,
   coordinatorReadyMs: 15_000,

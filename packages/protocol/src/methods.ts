@@ -39,6 +39,7 @@ export const methods = {
   },
   control: {
     session: bidi<M.ControlDownInput, M.ControlDown, M.ControlUpInput, M.ControlUp>('Control/Session', 'ControlDown', 'ControlUp'),
+    confirmLoss: unary<M.ConfirmLossRequestInput, M.ConfirmLossRequest, M.ConfirmLossResponseInput, M.ConfirmLossResponse>('Control/ConfirmLoss', 'ConfirmLossRequest', 'ConfirmLossResponse'),
   },
   admin: {
     createTopic: unary<M.CreateTopicRequestInput, M.CreateTopicRequest, M.CreateTopicResponseInput, M.CreateTopicResponse>('Admin/CreateTopic', 'CreateTopicRequest', 'CreateTopicResponse'),

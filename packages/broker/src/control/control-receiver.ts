@@ -34,6 +34,7 @@ import type {
   ReplicaHost,
 } from '../seams';
 import { ControlSession } from './control-session';
+import type { ControllerStream } from './controller-stream';
 
 export interface ControlReceiverOptions {
   readonly clock: Clock;
@@ -42,6 +43,10 @@ export interface ControlReceiverOptions {
   readonly metadata: MetadataCache;
   readonly acceptor: () => Acceptor;
   readonly host: () => ReplicaHost;
+  /** The newest stream came up, or broke; not called for one that a newer one replaced. */
+  onStream?(event: 'up' | 'down'): void;
+  /** A controller of this epoch spoke: every lower one is over. */
+  onEpoch?(controllerEpoch: number): void;
 }
 
 type ControlStream = MessageStream<ControlUpInput, ControlDown>;
@@ -55,6 +60,8 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
   private current: Accepted | undefined;
   private highestEpoch = -1;
   private lastHeardAt: number | undefined;
+  private lastStreamEpoch: number | undefined;
+  private knownBrokerEpoch = 0;
   private timer: Timer | undefined;
   private heartbeats = 0;
   private wasReady = false;
@@ -76,6 +83,20 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
   /** An image came in this registration, be its stream up or not. */
   get imaged(): boolean {
     return this.ready || this.wasReady;
+  }
+
+  /** The newest that was accepted, be it up or not. */
+  get newestStream(): ControllerStream | undefined {
+    const { current, lastStreamEpoch } = this;
+    const controllerEpoch = current?.session.options.controllerEpoch ?? lastStreamEpoch;
+    const lastHeardAt = current?.session.lastHeardAt ?? this.lastHeardAt;
+    if (controllerEpoch === undefined || lastHeardAt === undefined) return undefined;
+    return { controllerEpoch, isUp: current !== undefined, lastHeardAt };
+  }
+
+  /** Lower epochs are over: a controller that was deposed while this broker was away is refused. */
+  raiseEpoch(controllerEpoch: number): void {
+    this.highestEpoch = Math.max(this.highestEpoch, controllerEpoch);
   }
 
   /** Of the controller whose stream is up. */
@@ -149,7 +170,9 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
       onEnd: () => stream.end(),
       onClose: (error) => {
         noHello.cancel();
-        if (accepted && accepted === this.current) this.forget(error?.message ?? 'it was ended');
+        if (!accepted || accepted !== this.current) return;
+        this.forget(error?.message ?? 'it was ended');
+        this.options.onStream?.('down');
       },
     });
   }
@@ -188,6 +211,11 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
         `controller epoch ${controllerEpoch} is over: ${this.highestEpoch} was seen`,
       );
     }
+    this.knownBrokerEpoch = Math.max(this.knownBrokerEpoch, own);
+    if (expected > this.knownBrokerEpoch) {
+      // The controller was faster than this broker's own coordinator to tell of its registration.
+      throw new TributaryError('UNAVAILABLE', `broker epoch ${expected} is not known here yet`);
+    }
     if (own === 0 || expected !== own) {
       throw new TributaryError(
         'FENCED_BROKER_EPOCH',
@@ -195,6 +223,7 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
       );
     }
     this.highestEpoch = controllerEpoch;
+    this.options.onEpoch?.(controllerEpoch);
   }
 
   private replace(
@@ -218,6 +247,8 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
       alterPartitionTimeoutMs,
     });
     this.current = { stream, session };
+    this.lastStreamEpoch = controllerEpoch;
+    this.options.onStream?.('up');
     return this.current;
   }
 

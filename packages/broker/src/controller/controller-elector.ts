@@ -1,7 +1,7 @@
 /**
- * Sees to it that the cluster has a controller, and that this broker is it when it wins. Runs only while this
- * broker is registered. The loss of office by session expiry, by a newer controller, or by its own decision
- * all end the term; only the last one has `/controller` to remove.
+ * Sees to it that the cluster has a controller, and that this broker is it when it wins: at an election, or by replacing
+ * one that is lost (`succession/`). Runs only while this broker is registered. The loss of office by session expiry, by
+ * a newer controller, or by its own decision all end the term; only the last one has `/controller` to remove.
  *
  * Invariant: at most one term at a time; what an election answers is dropped when the session it was made in
  * is over. Called by Broker.
@@ -33,6 +33,8 @@ export interface ControllerElectorOptions {
   readonly logger: Logger;
   readonly limits: ControlLimits;
   makeController(fence: ControllerFence, onResigned: (why: string) => void): Controller;
+  /** Another broker is in office; undefined: nobody is, or this one, or this one is not registered. */
+  onFollow(reign: CurrentController | undefined): void;
 }
 
 export class ControllerElector {
@@ -59,6 +61,7 @@ export class ControllerElector {
     this.session += 1;
     this.isEnabled = true;
     this.watch ??= this.options.election.watch((current) => this.onChange(current));
+    this.tellWhomToFollow();
     if (!this.current) this.tryAfter(0);
   }
 
@@ -69,6 +72,19 @@ export class ControllerElector {
     this.timer?.cancel();
     this.term?.controller.stop();
     this.term = undefined;
+    this.tellWhomToFollow();
+  }
+
+  /** Somebody has seen this epoch: a term of a lower one is over, whatever the coordinator has told so far. */
+  noticeEpoch(controllerEpoch: number): void {
+    const { term } = this;
+    if (!term || term.fence.controllerEpoch >= controllerEpoch) return;
+    term.controller.resign(`controller epoch ${controllerEpoch} was seen`);
+  }
+
+  /** Takes over from this very reign, which is lost. Resolves when it is known who is in office. */
+  async preempt(reign: CurrentController): Promise<void> {
+    if (this.options.clock.now() >= this.notBefore) await this.tryNow(reign);
   }
 
   /** The last thing that a controller does before its broker goes. */
@@ -93,10 +109,21 @@ export class ControllerElector {
   }
 
   private onChange(current: CurrentController | undefined): void {
-    this.current = current;
+    this.setCurrent(current);
     if (!this.isEnabled) return;
     if (this.term) void this.verifyOffice();
     else if (!current) this.tryAfter(randomInteger(this.options.random, this.electionDelayMs));
+  }
+
+  private setCurrent(current: CurrentController | undefined): void {
+    this.current = current;
+    this.tellWhomToFollow();
+  }
+
+  private tellWhomToFollow(): void {
+    const { current, term, isEnabled } = this;
+    const isAnother = current !== undefined && current.brokerId !== this.options.brokerId;
+    this.options.onFollow(isEnabled && !term && isAnother ? current : undefined);
   }
 
   private get electionDelayMs(): number {
@@ -110,18 +137,18 @@ export class ControllerElector {
     this.timer = clock.setTimer(waitMs, () => void this.tryNow());
   }
 
-  private async tryNow(): Promise<void> {
+  private async tryNow(replacing?: CurrentController): Promise<void> {
     if (!this.isEnabled || this.term || this.isTrying) return;
     const { session } = this;
     const { election, brokerId, logger } = this.options;
     this.isTrying = true;
     try {
-      const result = await election.elect(brokerId);
+      const result = await election.elect(brokerId, replacing);
       this.attempt = 0;
       if (session !== this.session) return;
       if (result.won) this.takeOffice(result.fence);
       else {
-        this.current = result.current;
+        this.setCurrent(result.current);
         // Gone again meanwhile, or ours from an attempt whose answer was lost: look again.
         if (!result.current || result.current.brokerId === brokerId) this.retry();
       }
@@ -147,6 +174,7 @@ export class ControllerElector {
     options.logger.info('this broker is the controller', { controllerEpoch });
     const controller = options.makeController(fence, (why) => void this.onResigned(fence, why));
     this.term = { fence, controller };
+    this.tellWhomToFollow();
     void controller.start();
   }
 
@@ -160,7 +188,7 @@ export class ControllerElector {
     try {
       const current = await election.current();
       if (this.term !== term || !term) return;
-      this.current = current;
+      this.setCurrent(current);
       if (!isOurs(current)) term.controller.resign('another controller is in office');
     } catch (thrown) {
       // Unknown: its writes are fenced anyway, and the watch speaks again when contact is back.
@@ -174,6 +202,7 @@ export class ControllerElector {
     const { session } = this;
     const { election, logger, clock, random, limits } = this.options;
     this.term = undefined;
+    this.tellWhomToFollow();
     this.notBefore = clock.now() + limits.resignPauseMs;
     logger.info('this broker resigned as controller', { why });
     for (let attempt = 0; session === this.session; attempt += 1) {
