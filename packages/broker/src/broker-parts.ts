@@ -92,18 +92,7 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   });
   const parts = { clusterId, receiver, elector, journal };
   const succession = createSuccession(options, { ...context, ...parts, acceptor });
-  const isolation = new IsolationMonitor(
-    clock,
-    limits.zombieGraceMs,
-    {
-      coordinatorSilentForMs: () => coordinator.silentForMs,
-      controllerSilentForMs: () => controllerSilence(receiver, elector, brokerId),
-    },
-    (isolated) => {
-      logger.warn(isolated ? 'isolated: acks 0 and 1 are refused' : 'no longer isolated');
-      dataPlane.host.setIsolated(isolated);
-    },
-  );
+  const isolation = makeIsolation(options, limits, { receiver, elector, dataPlane });
   const groupStore = createGroupStore(coordinator, clock, random, logger);
   const ids = new ProducerIds(createProducerIdBlocks(coordinator, random), brokerId);
   const handlers = [
@@ -120,6 +109,21 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   ];
   const controllerEpoch = (): Promise<number> => election.epoch();
   return { ...parts, metadata, isolation, dataPlane, handlers, controllerEpoch };
+}
+
+function makeIsolation(
+  { brokerId, coordinator, clock, logger }: BrokerOptions,
+  { zombieGraceMs }: ControlLimits,
+  { receiver, elector, dataPlane }: Pick<BrokerParts, 'receiver' | 'elector' | 'dataPlane'>,
+): IsolationMonitor {
+  const sources = {
+    coordinatorSilentForMs: () => coordinator.silentForMs,
+    controllerSilentForMs: () => controllerSilence(receiver, elector, brokerId),
+  };
+  return new IsolationMonitor(clock, zombieGraceMs, sources, (isolated) => {
+    logger.warn(isolated ? 'isolated: acks 0 and 1 are refused' : 'no longer isolated');
+    dataPlane.host.setIsolated(isolated);
+  });
 }
 
 function controllerSilence(
