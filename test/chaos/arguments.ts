@@ -1,55 +1,116 @@
 /** The command line of the chaos runner. Throws INVALID_ARGUMENT, saying what would be right. */
 import { parseArgs } from 'node:util';
 import { TributaryError } from '@tributary/common';
-
-export const targets = ['leader', 'controller', 'both'] as const;
-export type Target = (typeof targets)[number];
+import { cuts, targets, type Cut, type Scenario, type Target } from './scenario';
+import { scenarios } from './scenarios';
 
 export interface ChaosArguments {
-  readonly scenario: 'kill-leader';
   readonly seconds: number;
   readonly json: boolean;
-  readonly target: Target;
+  /** undefined: `leader`; with several repeats all in turn. */
+  readonly target: Target | undefined;
+  readonly cut: Cut | undefined;
+  readonly repeat: number;
+  readonly seed: number;
+  readonly report: string | undefined;
   readonly partitions: number;
   readonly recordsPerSecond: number;
   readonly zookeeperNodes: 1 | 3;
+  readonly sessionTimeoutMs: number;
 }
 
-const usage =
-  'npm run --silent chaos -- kill-leader --seconds 20 [--target leader|controller|both] [--json]' +
-  ' [--partitions 12] [--rate 2400] [--zookeeper-nodes 1|3]';
+export type ChaosCommand =
+  | { readonly kind: 'help' }
+  | { readonly kind: 'run'; readonly scenario: Scenario; readonly options: ChaosArguments };
 
-export function parseArguments(args: readonly string[]): ChaosArguments {
+/** Before the first fault and after the last one. */
+const CALM_SECONDS = 8;
+const DEFAULT_SECONDS = 20;
+const DEFAULT_RANDOM_SECONDS = 120;
+
+export const usage =
+  'npm run --silent chaos -- SCENARIO [--seconds N] [--json] [--repeat R] [--seed S] [--report FILE.html] (--help names the scenarios)';
+
+export function parseArguments(args: readonly string[]): ChaosCommand {
   const { values, positionals } = parse(args);
-  if (positionals.length !== 1 || positionals[0] !== 'kill-leader')
-    throw wrong('name one scenario: kill-leader');
-  const target = targets.find((name) => name === values.target);
-  if (!target) throw wrong(`--target is one of ${targets.join(', ')}`);
+  if (values.help) return { kind: 'help' };
+  const scenario = scenarios.find(({ name }) => name === positionals[0]);
+  const names = scenarios.map(({ name }) => name).join(', ');
+  if (positionals.length !== 1 || !scenario) throw wrong(`name one scenario: ${names}`);
   const zookeeperNodes = number('--zookeeper-nodes', values['zookeeper-nodes'], 1, 3);
   if (zookeeperNodes === 2) throw wrong('--zookeeper-nodes is 1 or 3');
+  const sessionTimeoutMs = number('--session-timeout-ms', values['session-timeout-ms'], 2_000, 10_000); // prettier-ignore
+  const least = CALM_SECONDS + scenario.roundSeconds(sessionTimeoutMs / 1000);
+  const most = scenario.name === 'random' ? DEFAULT_RANDOM_SECONDS : DEFAULT_SECONDS;
+  const seconds = values.seconds ?? String(Math.max(most, Math.ceil(least)));
   return {
-    scenario: 'kill-leader',
-    seconds: number('--seconds', values.seconds, 10, 3600),
-    json: values.json === true,
-    target,
-    partitions: number('--partitions', values.partitions, 12, 1000),
-    recordsPerSecond: number('--rate', values.rate, 2000, 100_000),
-    zookeeperNodes: zookeeperNodes as 1 | 3,
+    kind: 'run',
+    scenario,
+    options: {
+      seconds: number('--seconds', seconds, Math.ceil(least) - CALM_SECONDS + 2, 86_400),
+      json: values.json === true,
+      target: oneOf('--target', values.target, targets),
+      cut: oneOf('--from', values.from, cuts),
+      repeat: number('--repeat', values.repeat, 1, 1000),
+      seed: number('--seed', values.seed, 0, 2 ** 32 - 1),
+      report: values.report,
+      partitions: number('--partitions', values.partitions, 1, 1000),
+      recordsPerSecond: number('--rate', values.rate, 10, 100_000),
+      zookeeperNodes: zookeeperNodes as 1 | 3,
+      sessionTimeoutMs,
+    },
   };
 }
 
+export function help(): string {
+  const width = Math.max(...scenarios.map(({ name }) => name.length)) + 2;
+  const rows = scenarios.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`);
+  return [
+    'Breaks a real cluster (three brokers, three ZooKeeper nodes) under load, and judges what clients saw.',
+    '',
+    `  ${usage}`,
+    '',
+    'Scenarios:',
+    ...rows,
+    '',
+    'Options:',
+    '  --seconds N              length of a run: 20, or what the scenario needs; random: 120',
+    '  --repeat R               so many runs, each with a seed of its own; default 1',
+    '  --seed S                 of the first run; default 1',
+    '  --target T               leader, controller or both; default leader, with --repeat all three in turn',
+    '  --from F                 partition-leader: peers, zookeeper, both, one-way; default both, with --repeat all in turn',
+    '  --report FILE.html       one page that shows all runs',
+    '  --json                   the last line of standard output is one object',
+    '  --partitions N           of the topic that is measured; default 12',
+    '  --rate N                 records a second over all of them; default 2400',
+    '  --zookeeper-nodes N      1 or 3; default 3',
+    '  --session-timeout-ms N   of the brokers, from 2000; default 10000',
+    '',
+    'The timeline goes to standard error. Exit code: 0 when every invariant held and all replicas were back in the ISR',
+    'within the session timeout and 10 s of the last fault; 1 otherwise, and then logs and data are kept.',
+    'partition-leader needs root on Linux (network namespaces).',
+  ].join('\n');
+}
+
 function parse(args: readonly string[]) {
+  const text = (value: string) => ({ type: 'string' as const, default: value });
   try {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
       options: {
-        seconds: { type: 'string', default: '20' },
+        help: { type: 'boolean', short: 'h' },
         json: { type: 'boolean', default: false },
-        target: { type: 'string', default: 'leader' },
-        partitions: { type: 'string', default: '12' },
-        rate: { type: 'string', default: '2400' },
-        'zookeeper-nodes': { type: 'string', default: '1' },
+        seconds: { type: 'string' },
+        target: { type: 'string' },
+        from: { type: 'string' },
+        report: { type: 'string' },
+        repeat: text('1'),
+        seed: text('1'),
+        partitions: text('12'),
+        rate: text('2400'),
+        'zookeeper-nodes': text('3'),
+        'session-timeout-ms': text('10000'),
       },
     });
   } catch (error) {
@@ -57,9 +118,20 @@ function parse(args: readonly string[]) {
   }
 }
 
+function oneOf<T extends string>(
+  name: string,
+  value: string | undefined,
+  allowed: readonly T[],
+): T | undefined {
+  if (value === undefined) return undefined;
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw wrong(`${name} ${value} is not one of ${allowed.join(', ')}`);
+  return found;
+}
+
 function number(name: string, text: string | undefined, min: number, max: number): number {
   const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  if (text !== '' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
   throw wrong(`${name} ${text} is not a whole number from ${min} to ${max}`);
 }
 

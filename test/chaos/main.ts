@@ -1,33 +1,57 @@
 /**
  * The chaos runner: `npm run --silent chaos -- kill-leader --seconds 20 --json`. The timeline goes to standard
- * error; with --json the last line of standard output is one object. Exits non-zero when anything was lost, doubled,
- * reordered or read above the high watermark.
+ * error; with --json the last line of standard output is one object. Exits non-zero when an invariant broke.
  */
+import { writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { errorCodes, TributaryError } from '@tributary/common';
-import { parseArguments } from './arguments';
-import { killLeader } from './kill-leader';
+import { help, parseArguments, type ChaosArguments } from './arguments';
+import { renderReport } from './report/report';
+import type { RunPicture, RunResult } from './result';
+import { runOnce } from './run';
+import { cuts, targets } from './scenario';
+import { summarize } from './summary';
 
 setFlagsFromString('--no-concurrent-array-buffer-sweeping');
 
+const print = (line: string): void => void process.stderr.write(`${line}\n`);
+
 async function main(): Promise<void> {
-  const options = parseArguments(process.argv.slice(2));
-  const { verdict, unavailableMs, elections, timeline, clean } = await killLeader(options, (line) =>
-    process.stderr.write(`${line}\n`),
-  );
-  const { acked, read, lost, duplicated, reordered, readAboveHighWatermark, resurrected, nonMonotonic, unknown } = verdict; // prettier-ignore
-  process.stderr.write(
-    `${clean ? 'clean' : 'BROKEN'}: ${acked} acknowledged, ${read} read, ${lost} lost, ${duplicated} duplicated, ` +
-      `${reordered} reordered; longest gap of a partition ${unavailableMs} ms\n`,
-  );
-  if (options.json) {
-    const { scenario, target } = options;
-    // prettier-ignore
-    const result = { scenario, target, acked, read, lost, duplicated, reordered, unavailableMs, elections,
-      readAboveHighWatermark, resurrected, nonMonotonic, unknown, timeline };
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+  const command = parseArguments(process.argv.slice(2));
+  if (command.kind === 'help') return void process.stdout.write(`${help()}\n`);
+  const { scenario, options } = command;
+  const pictures: RunPicture[] = [];
+  for (let index = 0; index < options.repeat; index += 1) {
+    const picture = await runOnce(scenario, optionsOf(options, index), print);
+    pictures.push(picture);
+    print(verdictLine(picture.result));
+    if (options.repeat > 1 && options.json) print(JSON.stringify({ ...picture.result, timeline: undefined })); // prettier-ignore
+    if (options.report !== undefined) writeFileSync(options.report, renderReport(pictures));
   }
-  if (!clean) process.exitCode = 1;
+  const results = pictures.map(({ result }) => result);
+  if (options.json) {
+    const whole = options.repeat > 1 ? summarize(results) : results[0];
+    process.stdout.write(`${JSON.stringify(whole)}\n`);
+  }
+  if (!results.every(({ clean }) => clean)) process.exitCode = 1;
+}
+
+/** Each repeat has a seed of its own, and the next target and cut where none was chosen. */
+function optionsOf(options: ChaosArguments, index: number): Parameters<typeof runOnce>[1] {
+  return {
+    ...options,
+    seed: options.seed + index,
+    target: options.target ?? targets[index % targets.length]!,
+    cut: options.cut ?? cuts[(index + cuts.indexOf('both')) % cuts.length]!,
+  };
+}
+
+function verdictLine(result: RunResult): string {
+  const { acked, read, lost, duplicated, reordered, errors, unavailableMs, recoveredMs } = result;
+  return (
+    `${result.clean ? 'clean' : 'BROKEN'}: ${acked} acknowledged, ${read} read, ${lost} lost, ${duplicated} duplicated, ` +
+    `${reordered} reordered, ${errors} errors; unavailable for ${unavailableMs} ms, all in sync after ${recoveredMs} ms`
+  );
 }
 
 main().catch((thrown: unknown) => {

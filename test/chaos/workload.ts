@@ -1,20 +1,27 @@
 /**
  * The load of a chaos run: one idempotent producer that writes numbered records to every partition at a
- * steady rate, and readers that follow live. Everything goes into the history.
+ * steady rate, and a reader that follows live. Everything goes into the history.
  */
 import { TributaryError } from '@tributary/common';
 import type { Client, Consumer, Producer } from '@tributary/client';
-import type { History, WriteAttempt } from '@tributary/testkit';
+import type { History, ReadRecord, WriteAttempt } from '@tributary/testkit';
 
 const TICK_MS = 5;
 /** Records without an answer; above it the load waits, as an application would. */
 const MAX_UNANSWERED_RECORDS = 50_000;
+const READ_ALL_WITHIN_MS = 120_000;
 
 export interface WorkloadOptions {
   readonly topic: string;
   readonly partitions: number;
   readonly recordsPerSecond: number;
   readonly recordBytes: number;
+  /** Default: `all`, idempotent. */
+  readonly acks?: 'all' | 'leader';
+  /** So many keys per partition, written in turn. Default: records have no keys. */
+  readonly keys?: number;
+  /** A failure that the application was told. */
+  readonly onError?: (what: string) => void;
 }
 
 export class Workload {
@@ -34,7 +41,7 @@ export class Workload {
     private readonly onAcknowledged: (write: WriteAttempt, at: number) => void,
   ) {
     this.nextId = new Array<number>(options.partitions).fill(0);
-    this.producer = client.producer({ acks: 'all', deliveryTimeoutMs: 60_000 });
+    this.producer = client.producer({ acks: options.acks ?? 'all', deliveryTimeoutMs: 60_000 });
     this.reader = client.consumer({
       assign: this.nextId.map((_, partition) => ({ topic: options.topic, partition })),
       from: 'earliest',
@@ -44,7 +51,8 @@ export class Workload {
   start(): void {
     this.startedAt = performance.now();
     this.timer = setInterval(() => this.tick(), TICK_MS);
-    this.reading = this.follow();
+    // What acks=1 wrote and compaction took away is nothing that a live reader could be judged by.
+    if (this.options.acks !== 'leader' && !this.options.keys) this.reading = this.follow();
   }
 
   /** No more writes; every one of them has its fate when this resolves. */
@@ -65,11 +73,14 @@ export class Workload {
   }
 
   private sendOne(sequence: number): void {
-    const partition = sequence % this.options.partitions;
+    const { topic, partitions, keys } = this.options;
+    const partition = sequence % partitions;
     const id = (this.nextId[partition] as number)++;
-    const write = this.history.write(partition, id, performance.now());
+    const key = keys ? `${partition}/${id % keys}` : undefined;
+    const write = this.history.write(partition, id, performance.now(), key);
     this.unanswered += 1;
-    this.producer.send(this.options.topic, { partition, key: null, value: this.value(id) }).then(
+    const record = { partition, key: key ? Buffer.from(key) : null, value: this.value(id) };
+    this.producer.send(topic, record).then(
       ({ offset }) => {
         this.unanswered -= 1;
         const at = performance.now();
@@ -81,6 +92,7 @@ export class Workload {
         const error = TributaryError.from(thrown);
         const fate = error.outcome === 'not written' ? 'not written' : 'unknown';
         write.result = { fate, at: performance.now(), code: error.code };
+        this.options.onError?.(`write to ${topic}-${partition}: ${error.code}: ${error.message}`);
       },
     );
   }
@@ -91,9 +103,17 @@ export class Workload {
     return value;
   }
 
+  /** An application that begins again where it was when reading failed. */
   private async follow(): Promise<void> {
-    for await (const record of this.reader) {
-      this.history.liveReads.push(readRecord(record));
+    try {
+      for await (const record of this.reader) {
+        const seen = { ...readRecord(record), at: performance.now(), reader: 'live reader' };
+        this.history.liveReads.push(seen);
+      }
+    } catch (thrown) {
+      const { code, message } = TributaryError.from(thrown);
+      this.options.onError?.(`live reader: ${code}: ${message}`);
+      if (code !== 'CLOSED') return this.follow();
     }
   }
 }
@@ -101,26 +121,38 @@ export class Workload {
 /** Reads every partition from its start to its end of now. */
 export async function readAll(client: Client, history: History, topic: string): Promise<void> {
   const { partitions } = await client.admin().describeTopic(topic, { timeoutMs: 30_000 });
-  for (const { partition, endOffset } of partitions) {
-    if (endOffset === undefined || endOffset === 0n) continue;
-    const reader = client.consumer({ assign: [{ topic, partition, offset: 0n }], from: 'fail' });
-    for await (const record of reader) {
-      history.finalReads.push(readRecord(record));
-      if (record.offset + 1n >= endOffset) break;
-    }
-    await reader.close({ timeoutMs: 5_000 });
+  const ends = new Map<number, bigint>();
+  for (const { partition, startOffset = 0n, endOffset = 0n } of partitions) {
+    if (endOffset > startOffset) ends.set(partition, endOffset);
   }
+  if (ends.size === 0) return;
+  const reader = client.consumer({
+    assign: [...ends.keys()].map((partition) => ({ topic, partition, offset: 'earliest' })),
+    from: 'fail',
+  });
+  const signal = AbortSignal.timeout(READ_ALL_WITHIN_MS);
+  for await (const record of reader.records({ signal })) {
+    const end = ends.get(record.partition);
+    if (end === undefined) continue;
+    history.finalReads.push(readRecord(record));
+    if (record.offset + 1n >= end) ends.delete(record.partition);
+    if (ends.size === 0) break;
+  }
+  await reader.close({ timeoutMs: 5_000 });
 }
 
-function readRecord(record: { partition: number; offset: bigint; value: unknown }): {
+export function readRecord(record: {
   partition: number;
-  offset: number;
-  id: number;
-} {
+  offset: bigint;
+  timestamp: number;
+  key: unknown;
+  value: unknown;
+}): ReadRecord {
   const text = (record.value as Buffer).toString('latin1');
+  const { partition, timestamp, key } = record;
   return {
-    partition: record.partition,
-    offset: Number(record.offset),
+    ...{ partition, timestamp, offset: Number(record.offset) },
     id: Number(text.slice(0, text.indexOf('.'))),
+    ...(key ? { key: (key as Buffer).toString('latin1') } : {}),
   };
 }

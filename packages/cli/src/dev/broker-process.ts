@@ -92,13 +92,13 @@ export class BrokerProcess implements ClusterBroker {
     this.expectedEnd = false;
     this.ended = undefined;
     this.log = new LogFile(this.logFile, this.options.onLine);
-    const { within, script } = this.options.place;
+    const { within, script, environment } = this.options.place;
     const started = ProgramProcess.start({
       script: script ?? require.resolve('@tributary/server/dist/main.js'),
       ...(within ? { within } : {}),
       args: this.args(),
       logFile: this.logFile,
-      environment: this.options.environment,
+      environment: { ...this.options.environment, ...environment },
     });
     this.process = started;
     void started.exited.then((exit) => this.onExit(exit));

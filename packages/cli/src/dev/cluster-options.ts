@@ -9,6 +9,8 @@ export interface BrokerPlace {
   readonly within?: readonly string[];
   /** Instead of the broker's own entry point. */
   readonly script?: string;
+  /** Further environment. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface DevClusterOptions {

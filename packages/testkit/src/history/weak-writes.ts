@@ -1,6 +1,7 @@
 /**
- * C9: writes with acks 0 or 1 may be lost, but only where a leader changed after they were sent; never while all is
- * well. Pure; called by chaos runs for the topic that such a writer has for itself.
+ * C9: writes with acks 0 or 1 may be lost, but only where a leader changed after they were sent, or shortly before: an
+ * old leader that is cut off goes on taking them until `zombie.grace.ms` is over. Never while all is well. Pure;
+ * called by chaos runs for the topic that such a writer has for itself.
  */
 import type { History, LeaderChange } from './history';
 import { Examples, place } from './notes';
@@ -14,7 +15,12 @@ export interface WeakVerdict {
   readonly examples: readonly string[];
 }
 
-export function checkWeakWrites(history: History, changes: readonly LeaderChange[]): WeakVerdict {
+/** @param zombieMs how long after a change the old leader may still answer */
+export function checkWeakWrites(
+  history: History,
+  changes: readonly LeaderChange[],
+  zombieMs: number,
+): WeakVerdict {
   const examples = new Examples();
   const found = new Map(history.finalReads.map((read) => [place(read), read.id]));
   const lastChange = new Map<number, number>();
@@ -27,7 +33,7 @@ export function checkWeakWrites(history: History, changes: readonly LeaderChange
     verdict.acked += 1;
     const { offset } = result;
     if (found.get(place({ partition, offset })) === id) continue;
-    if ((lastChange.get(partition) ?? -Infinity) >= sentAt) verdict.lost += 1;
+    if ((lastChange.get(partition) ?? -Infinity) + zombieMs >= sentAt) verdict.lost += 1;
     else {
       verdict.lostInHealth += 1;
       examples.note(

@@ -1,0 +1,70 @@
+/**
+ * Two members of a consumer group that follow the load and commit as they go; one finds the cluster through ZooKeeper,
+ * the other through brokers. What they read goes into the history, with a new name for each assignment.
+ */
+import { TributaryError } from '@tributary/common';
+import type { Client, Consumer } from '@tributary/client';
+import type { History } from '@tributary/testkit';
+import { readRecord } from '../workload';
+
+const GROUP = 'chaos-group';
+const COMMIT_EVERY_MS = 500;
+
+export class GroupMembers {
+  private readonly consumers: Consumer[];
+  private reading: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    clients: readonly Client[],
+    topic: string,
+    private readonly history: History,
+    private readonly onError: (what: string) => void,
+  ) {
+    this.consumers = clients.map((client) =>
+      client.consumer({
+        group: GROUP,
+        topics: [topic],
+        from: 'earliest',
+        autoCommit: { intervalMs: COMMIT_EVERY_MS },
+      }),
+    );
+  }
+
+  start(): void {
+    this.reading = Promise.all(
+      this.consumers.map((consumer, index) => this.follow(consumer, `member ${index + 1}`)),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.consumers.map((consumer) => consumer.close({ timeoutMs: 10_000 })));
+    await this.reading;
+  }
+
+  private async follow(consumer: Consumer, name: string): Promise<void> {
+    const assignments = new Map<number, number>();
+    consumer.on('assigned', ({ partitions }) => {
+      for (const { partition } of partitions) {
+        assignments.set(partition, (assignments.get(partition) ?? 0) + 1);
+      }
+    });
+    await this.read(consumer, name, (partition) => assignments.get(partition) ?? 0);
+  }
+
+  private async read(
+    consumer: Consumer,
+    name: string,
+    assignment: (partition: number) => number,
+  ): Promise<void> {
+    try {
+      for await (const record of consumer) {
+        const reader = `${name}, assignment ${assignment(record.partition)}`;
+        this.history.liveReads.push({ ...readRecord(record), at: performance.now(), reader });
+      }
+    } catch (thrown) {
+      const { code, message } = TributaryError.from(thrown);
+      this.onError(`${name} of the group: ${code}: ${message}`);
+      if (code !== 'CLOSED') return this.read(consumer, name, assignment);
+    }
+  }
+}
