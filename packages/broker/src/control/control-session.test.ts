@@ -135,6 +135,40 @@ describe('ControlSession', () => {
     expect(session.cut).toBeUndefined();
   });
 
+  it('an ISR change is answered after the deltas that came before the answer, also while they are put in force', async () => {
+    const session = new Session();
+    session.image(3);
+    await settle();
+    session.isSlow = true;
+    session.delta(4);
+    const change = {
+      topic: 'orders',
+      topicId: 'T',
+      partition: 0,
+      leaderEpoch: 0,
+      partitionEpoch: 0,
+    };
+    const answered = session.session
+      .alterPartition({ ...change, isr: [{ brokerId: 1, brokerEpoch: 102 }] })
+      .then(
+        () => session.sent.push('altered'),
+        (error: Error) => session.sent.push(error.message),
+      );
+    session.session.onMessage({
+      alterPartitionResult: { requestId: 1, error: null, outcome: 'error' },
+      body: 'alterPartitionResult',
+      controllerEpoch: 7,
+    });
+    await settle();
+    expect(session.sent).toEqual(['ack 3', 'alterPartition']);
+    session.release();
+    await answered;
+    expect(session.sent.slice(2)).toEqual([
+      'ack 4',
+      'the controller answered with neither state nor error',
+    ]);
+  });
+
   it('a gap in the sequence, or a delta before any image, ends the stream', async () => {
     const session = new Session();
     expect(() => session.delta(1)).toThrow('delta 1 after no image');

@@ -10,6 +10,7 @@
 import { BoundedQueue, TributaryError, type Clock } from '@tributary/common';
 import {
   fromWireError,
+  type AlterPartitionResult,
   type ControlDown,
   type ControllerAnswer,
   type ControlUpInput,
@@ -37,7 +38,8 @@ export interface ControlSessionOptions {
 
 type Work =
   | { readonly type: 'image'; readonly image: ClusterImage }
-  | { readonly type: 'delta'; readonly delta: Delta };
+  | { readonly type: 'delta'; readonly delta: Delta }
+  | { readonly type: 'answer'; readonly settle: () => void };
 
 /** Of one message. */
 export const maxReplicasPerMessage = 1_000;
@@ -87,14 +89,11 @@ export class ControlSession {
     } else if (message.image) {
       this.assembly ??= new ImageAssembly(this.options.controllerEpoch);
       const image = this.assembly.add(message.image);
-      if (image) this.enqueue({ type: 'image', image }, image.sequence);
+      if (image) this.enqueueUpdate({ type: 'image', image }, image.sequence);
     } else if (message.delta) {
       this.takeDelta(message.delta);
     } else if (message.alterPartitionResult) {
-      const { requestId, state, error } = message.alterPartitionResult;
-      const waiting = this.alterations.take(requestId);
-      if (state) waiting?.resolve(state);
-      else waiting?.reject(errorOf(error));
+      this.takeAlteration(message.alterPartitionResult);
     } else if (message.controlledShutdownResult) {
       const { requestId, stillLeading, error } = message.controlledShutdownResult;
       const waiting = this.shutdowns.take(requestId);
@@ -176,17 +175,32 @@ export class ControlSession {
     return answer;
   }
 
+  /** Behind the deltas that came before it: a smaller ISR counts under the min ISR that they told, not the one before. */
+  private takeAlteration({ requestId, state, error }: AlterPartitionResult): void {
+    const settle = (): void => {
+      const waiting = this.alterations.take(requestId);
+      if (state) waiting?.resolve(state);
+      else waiting?.reject(errorOf(error));
+    };
+    if (!this.isWorking) settle();
+    else this.enqueue({ type: 'answer', settle });
+  }
+
   private takeDelta(delta: Delta): void {
     if (this.sequence === undefined || delta.sequence !== this.sequence + 1) {
       const after = this.sequence ?? 'no image';
       throw new TributaryError('INVALID_ARGUMENT', `delta ${delta.sequence} after ${after}`);
     }
-    this.enqueue({ type: 'delta', delta }, delta.sequence);
+    this.enqueueUpdate({ type: 'delta', delta }, delta.sequence);
   }
 
-  private enqueue(work: Work, sequence: number): void {
+  private enqueueUpdate(work: Work, sequence: number): void {
     this.sequence = sequence;
     this.assembly = undefined;
+    this.enqueue(work);
+  }
+
+  private enqueue(work: Work): void {
     if (!this.work.push(work)) {
       throw new TributaryError('OVERLOADED', `more than ${maxWaitingUpdates} updates wait`);
     }
@@ -198,7 +212,8 @@ export class ControlSession {
     try {
       for (let work = this.work.shift(); work && !this.isOver; work = this.work.shift()) {
         if (work.type === 'image') await this.putImage(work.image);
-        else await this.putDelta(work.delta);
+        else if (work.type === 'delta') await this.putDelta(work.delta);
+        else work.settle();
       }
     } catch (thrown) {
       // A defect: better an image anew than a state that is half in force.

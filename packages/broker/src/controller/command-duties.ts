@@ -10,8 +10,17 @@ import type { PendingCommand } from './controller-state';
 import { electLeaders } from './elect-leaders';
 import { reassignPartitions } from './reassign-partitions';
 import { answerFailure } from './topic-update-duties';
+import { takeWaiting } from './waiting-commands';
 
-export function onCommand(draft: ControllerDraft, command: PendingCommand): void {
+export interface CommandSettings {
+  readonly maxPartitionsPerTopic: number;
+}
+
+export function onCommand(
+  draft: ControllerDraft,
+  command: PendingCommand,
+  settings: CommandSettings,
+): void {
   const { brokerId, request } = command;
   const refuse = (error: TributaryError): void =>
     answerFailure(draft, { brokerId, requestId: request.requestId }, error);
@@ -24,16 +33,25 @@ export function onCommand(draft: ControllerDraft, command: PendingCommand): void
     return refuse(new TributaryError('UNAVAILABLE', message, { outcome: 'not written' }));
   }
   try {
-    dispatch(draft, command);
+    dispatch(draft, command, settings);
   } catch (thrown) {
     refuse(TributaryError.from(thrown).withOutcome('not written'));
   }
 }
 
+/** After each write: those who waited for it are decided now, or wait for the next one. */
+export function decideWaiting(draft: ControllerDraft, settings: CommandSettings): void {
+  for (const command of takeWaiting(draft)) onCommand(draft, command, settings);
+}
+
 /** A duty answers by itself, or throws before it has begun anything. */
-function dispatch(draft: ControllerDraft, command: PendingCommand): void {
+function dispatch(
+  draft: ControllerDraft,
+  command: PendingCommand,
+  settings: CommandSettings,
+): void {
   const { request } = command;
-  if (request.alterTopic) return alterTopic(draft, command, request.alterTopic);
+  if (request.alterTopic) return alterTopic(draft, command, request.alterTopic, settings);
   if (request.reassignPartitions) {
     return reassignPartitions(draft, command, request.reassignPartitions);
   }

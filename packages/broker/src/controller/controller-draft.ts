@@ -66,7 +66,10 @@ export class ControllerDraft {
 
   change(
     changes: Partial<
-      Pick<ControllerState, 'phase' | 'shutdowns' | 'brokerSettings' | 'settingsInFlight'>
+      Pick<
+        ControllerState,
+        'phase' | 'shutdowns' | 'brokerSettings' | 'settingsInFlight' | 'waitingCommands'
+      >
     >,
   ): void {
     this.base = { ...this.base, ...changes };

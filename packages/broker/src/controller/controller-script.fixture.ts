@@ -2,17 +2,23 @@
  * Drives the pure controller in tests and writes down what it does, one readable line per effect. Writes
  * are acknowledged only when the script says so. Called by *.test.ts of this folder alone.
  */
+import { TributaryError, type ErrorCode } from '@tributary/common';
 import type {
   PartitionStateWriteResult,
   RegisteredBroker,
   VersionedPartitionState,
 } from '@tributary/coordination';
+import { controllerRequest, type AskedCommand } from './asked-command.fixture';
 import type { ControllerEffect, KeyedWrite } from './controller-effect';
 import type { ControllerEvent, TopicContext } from './controller-event';
-import type { ControllerState, PartitionEntry } from './controller-state';
+import type { CommandInFlight, ControllerState, PartitionEntry } from './controller-state';
 import { initialState, step } from './step';
 
-export const settings = { controlStreamGraceMs: 1_500, deletionRetryMs: 2_000 };
+export const settings = {
+  controlStreamGraceMs: 1_500,
+  deletionRetryMs: 2_000,
+  maxPartitionsPerTopic: 100,
+};
 
 export function registered(brokerId: number, life = 0): RegisteredBroker {
   return {
@@ -35,7 +41,7 @@ export function topicContext(
   states: readonly VersionedPartitionState[] = [],
   configs: Readonly<Record<string, string>> = {},
 ): TopicContext {
-  return { record: { topic, topicId: `${topic}-id`, assignment, configs }, states };
+  return { record: { topic, topicId: `${topic}-id`, assignment, configs, version: 0 }, states };
 }
 
 export function storedState(
@@ -57,11 +63,17 @@ export function storedState(
   };
 }
 
+type EffectOf<Type> = Extract<ControllerEffect, { readonly type: Type }>;
+
 export class ControllerScript {
   state: ControllerState = initialState(1, 7);
   /** All effects, as lines, since the last `take`. */
   private lines: string[] = [];
   private pending: KeyedWrite[] = [];
+  private updates: EffectOf<'update-topic'>[] = [];
+  private settingsWrites: EffectOf<'write-settings'>[] = [];
+  /** What commands were answered with, newest last. */
+  readonly answers: CommandInFlight['answer'][] = [];
 
   /** The lines since the last call, without journal and timers. */
   take(): string[] {
@@ -179,6 +191,38 @@ export class ControllerScript {
     return this.event({ type: 'states-written', outcomes: [outcome] });
   }
 
+  /** A person asks through this broker. */
+  ask(brokerId: number, command: AskedCommand, requestId = 1): this {
+    const request = controllerRequest(command, requestId, epochOf(brokerId));
+    return this.event({ type: 'command', brokerId, request });
+  }
+
+  /** The coordinator acknowledges the updates of topics and what is stored for brokers, until none is on its way. */
+  acknowledgeUpdates(): this {
+    for (let update = this.updates.shift(); update; update = this.updates.shift()) {
+      const { before, after } = update;
+      const record = { ...after, version: (before.version ?? 0) + 1 };
+      this.event({ type: 'topic-updated', record });
+    }
+    const written = this.settingsWrites.shift();
+    if (!written) return this;
+    const version = (written.expectedVersion ?? -1) + 1;
+    this.event({ type: 'settings-written', settings: { ...written.settings, version } });
+    return this.acknowledgeUpdates();
+  }
+
+  /** The oldest update, of a topic or of what is stored for a broker, is refused. */
+  refuseUpdate(code: ErrorCode): this {
+    const error = new TributaryError(code, 'as the script says');
+    const update = this.updates.shift();
+    if (update) {
+      const { topicId } = update.before;
+      return this.event({ type: 'topic-update-failed', topicId, error });
+    }
+    const { brokerId = -1 } = this.settingsWrites.shift()?.settings ?? {};
+    return this.event({ type: 'settings-failed', brokerId, error });
+  }
+
   partition(where: string): PartitionEntry {
     const [topic, partition] = where.split('/');
     const entry = this.state.topics.get(`${topic}-id`)?.partitions[Number(partition)];
@@ -197,6 +241,9 @@ export class ControllerScript {
 
   private note(effect: ControllerEffect): void {
     if (effect.type === 'write-states') this.pending.push(...effect.writes);
+    if (effect.type === 'update-topic') this.updates.push(effect);
+    if (effect.type === 'write-settings') this.settingsWrites.push(effect);
+    if (effect.type === 'answer-command') this.answers.push(effect.answer);
     const line = lineOf(effect);
     if (line) this.lines.push(...[line].flat());
   }

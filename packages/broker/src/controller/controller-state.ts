@@ -40,6 +40,8 @@ export interface ControllerState {
   readonly brokerSettings: ReadonlyMap<number, VersionedBrokerSettings>;
   /** Broker ids whose settings are being written. */
   readonly settingsInFlight: ReadonlyMap<number, SettingsUpdate>;
+  /** They are decided when what they concern is written; at most `maxWaitingCommands`. */
+  readonly waitingCommands: readonly PendingCommand[];
 }
 
 export interface BrokerState {

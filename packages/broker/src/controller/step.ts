@@ -12,7 +12,7 @@ import { hasCode, type ErrorCode } from '@tributary/common';
 import { isResolved, isTrusted } from './broker-standing';
 import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
 import { onSettingsFailed, onSettingsWritten, takeSettings } from './broker-settings-duties';
-import { onCommand } from './command-duties';
+import { decideWaiting, onCommand, type CommandSettings } from './command-duties';
 import { ControllerDraft, type Step } from './controller-draft';
 import type { ControllerContext, ControllerEvent } from './controller-event';
 import type { ControllerState } from './controller-state';
@@ -58,7 +58,7 @@ type IntentEvent = Extract<
   }
 >;
 
-export interface StepSettings {
+export interface StepSettings extends CommandSettings {
   readonly controlStreamGraceMs: number;
   readonly deletionRetryMs: number;
 }
@@ -74,6 +74,7 @@ export function initialState(controllerId: number, controllerEpoch: number): Con
     shutdowns: [],
     brokerSettings: new Map(),
     settingsInFlight: new Map(),
+    waitingCommands: [],
   };
 }
 
@@ -119,6 +120,7 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       return retryLater(draft, settings);
     case 'states-written':
       for (const topicId of onStatesWritten(draft, event.outcomes)) reconcileTopic(draft, topicId);
+      decideWaiting(draft, settings);
       return pursueDeletions(draft, settings);
     case 'write-failed':
       return resign(draft, writeFailure(event.error));
@@ -154,6 +156,16 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
 
 /** What people asked for, and what came of writing it down. */
 function takeIntent(draft: ControllerDraft, event: IntentEvent, settings: StepSettings): void {
+  if (event.type === 'command') return onCommand(draft, event, settings);
+  onIntentWritten(draft, event, settings);
+  if (draft.state.phase !== 'resigned') decideWaiting(draft, settings);
+}
+
+function onIntentWritten(
+  draft: ControllerDraft,
+  event: Exclude<IntentEvent, { type: 'command' }>,
+  settings: StepSettings,
+): void {
   switch (event.type) {
     case 'topic-updated':
       onTopicUpdated(draft, event.record);
@@ -170,8 +182,6 @@ function takeIntent(draft: ControllerDraft, event: IntentEvent, settings: StepSe
     case 'settings-read':
       takeSettings(draft, event.settings);
       return lookAgain(draft, settings);
-    case 'command':
-      return onCommand(draft, event);
   }
 }
 

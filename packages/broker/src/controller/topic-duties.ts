@@ -14,7 +14,7 @@ import { newTopic, type ControllerDraft } from './controller-draft';
 import type { BrokerLife, TopicContext } from './controller-event';
 import { replicaKey, type TopicState } from './controller-state';
 import { publishWhenWhole } from './partition-duties';
-import { minIsrOf, onTopicRead } from './topic-update-duties';
+import { dropTopic, minIsrOf, onTopicRead } from './topic-update-duties';
 
 export function addTopic(draft: ControllerDraft, context: TopicContext): void {
   const { record, states } = context;
@@ -31,11 +31,12 @@ export function onTopicsChanged(
 ): void {
   const present = new Set(names);
   const renewed = new Map(contexts.map(({ record }) => [record.topic, record.topicId]));
-  for (const [topicId, { record }] of draft.allTopics()) {
+  for (const [topicId, topic] of draft.allTopics()) {
+    const { record } = topic;
     const successor = renewed.get(record.topic);
     if (present.has(record.topic) && (successor === undefined || successor === topicId)) continue;
     // Removed by somebody else than a controller: out of the image, but no data is deleted for it.
-    draft.removeTopic(topicId);
+    dropTopic(draft, topic);
     draft.journal(record.topic, 'out of the image', 'its node is gone');
   }
   for (const context of contexts) {
@@ -124,10 +125,11 @@ export function onReplicasStopped(
 
 export function onDeletionCompleted(draft: ControllerDraft, topicId: string): void {
   const topic = draft.allTopics().get(topicId);
-  if (topic) draft.journal(topic.record.topic, 'deleted', 'all replicas confirmed');
-  draft.removeTopic(topicId);
+  if (!topic) return;
+  draft.journal(topic.record.topic, 'deleted', 'all replicas confirmed');
+  dropTopic(draft, topic);
   // The name may have been taken again before we heard of it.
-  if (topic) draft.effect({ type: 'refresh-topics', topic: topic.record.topic });
+  draft.effect({ type: 'refresh-topics', topic: topic.record.topic });
 }
 
 /** The nodes are still there: asked for again with the next retry. */

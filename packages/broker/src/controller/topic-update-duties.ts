@@ -8,6 +8,7 @@ import type { TopicRecord } from '@tributary/coordination';
 import { toWireError } from '@tributary/protocol';
 import type { ControllerDraft } from './controller-draft';
 import type { CommandInFlight, PartitionEntry, TopicState, TopicUpdate } from './controller-state';
+import { takeWaiting } from './waiting-commands';
 
 /** The topic must have no update in flight and no deletion. */
 export function beginTopicUpdate(
@@ -51,6 +52,14 @@ export function onTopicRead(draft: ControllerDraft, topic: TopicState, record: T
   takeRecord(draft, topic, record);
 }
 
+/** The topic goes; who waits for an update of it learns that. */
+export function dropTopic(draft: ControllerDraft, { record, update }: TopicState): void {
+  draft.removeTopic(record.topicId);
+  const message = `topic ${record.topic} was removed while it was being changed`;
+  const error = new TributaryError('UNKNOWN_TOPIC', message, { outcome: 'maybe written' });
+  for (const command of update?.commands ?? []) answerFailure(draft, command, error);
+}
+
 export function answerFailure(
   draft: ControllerDraft,
   { brokerId, requestId }: Omit<CommandInFlight, 'answer'>,
@@ -60,13 +69,19 @@ export function answerFailure(
   draft.effectAfter({ type: 'answer-command', brokerId, requestId, answer });
 }
 
-/** All whose update is on its way when the controller resigns: what became of it is not known. */
+/** When the controller resigns: what became of an update on its way is not known, nothing came of one that waits. */
 export function answerCommandsInFlight(draft: ControllerDraft): void {
   const message = 'the controller resigned while it was writing';
   const error = new TributaryError('TIMEOUT', message, { outcome: 'maybe written' });
   const updates = [...draft.allTopics().values()].map(({ update }) => update);
   for (const update of [...updates, ...draft.state.settingsInFlight.values()]) {
     for (const command of update?.commands ?? []) answerFailure(draft, command, error);
+  }
+  const resigned = new TributaryError('NOT_CONTROLLER', 'the controller resigned', {
+    outcome: 'not written',
+  });
+  for (const { brokerId, request } of takeWaiting(draft)) {
+    answerFailure(draft, { brokerId, requestId: request.requestId }, resigned);
   }
 }
 
@@ -79,7 +94,16 @@ function takeRecord(draft: ControllerDraft, topic: TopicState, record: TopicReco
   draft.setTopic({ ...topic, record, minIsr: minIsrOf(record), partitions });
   if (!topic.published) return;
   draft.publishTopic(record.topicId);
-  for (const entry of partitions) draft.publishPartition(entry);
+  partitions.forEach((entry, partition) => {
+    const before = topic.partitions[partition];
+    if (!before || !hasSameReplicas(before, entry)) draft.publishPartition(entry);
+  });
+}
+
+function hasSameReplicas(a: PartitionEntry, b: PartitionEntry): boolean {
+  const text = ({ replicas, adding, removing }: PartitionEntry): string =>
+    JSON.stringify([replicas, adding, removing]);
+  return text(a) === text(b);
 }
 
 const emptyEntry: PartitionEntry = {
@@ -93,11 +117,20 @@ const emptyEntry: PartitionEntry = {
 };
 
 export function minIsrOf(record: TopicRecord): number {
-  const factor = record.assignment[0]?.length ?? 1;
+  const factor = replicationFactorOf(record);
   try {
     return Math.min(parseTopicConfig(record.configs, factor).minInsyncReplicas, factor);
   } catch {
     // Settings of a newer version: the default is the safe choice.
     return Math.min(2, factor);
   }
+}
+
+/** Replicas of a partition without those that are just passing; of the partition that has the fewest. At least 1. */
+export function replicationFactorOf({ assignment, reassignments }: TopicRecord): number {
+  const factors = assignment.map((replicas, partition) => {
+    const { adding = [], removing = [] } = reassignments?.get(partition) ?? {};
+    return replicas.length - Math.max(adding.length, removing.length);
+  });
+  return Math.max(1, Math.min(...factors));
 }
