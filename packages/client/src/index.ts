@@ -5,6 +5,7 @@ export { createClient, type Client } from './client';
 export type { ClientOptions } from './client-config';
 export type { Admin } from './admin/admin';
 export type * from './admin/admin-types';
+export type * from './admin/cluster-types';
 export * from './consumer';
 export type { SendOutcome } from './producer/deliveries';
 export { partitionOfKey } from './producer/partitioner';

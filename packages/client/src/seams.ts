@@ -38,6 +38,9 @@ export interface PartitionView {
   readonly isr: readonly number[];
   /** Cannot serve though their brokers live. undefined: the source does not tell. */
   readonly offlineReplicas?: readonly OfflineReplicaView[];
+  /** While they are moved: those of `replicas` that are new, and those that go. Default: none. */
+  readonly addingReplicas?: readonly number[];
+  readonly removingReplicas?: readonly number[];
 }
 
 export interface OfflineReplicaView {

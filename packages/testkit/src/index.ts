@@ -21,6 +21,7 @@ export * from './simulation/running-clock';
 export * from './fakes/produce-script';
 export * from './fakes/scripted-cluster';
 export type { ScriptedPartition } from './fakes/scripted-partition';
+export type { AdminCall } from './fakes/scripted-broker';
 export * from './zookeeper/fault-proxy';
 export * from './zookeeper/zookeeper-harness';
 export * from './fakes/fetch-cluster';

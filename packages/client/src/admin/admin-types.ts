@@ -37,6 +37,9 @@ export interface PartitionDescription {
   readonly isr: readonly number[];
   /** Cannot serve though their brokers live: the disk failed, or bytes are damaged. */
   readonly offlineReplicas: readonly OfflineReplica[];
+  /** While replicas are moved: those of `replicas` that are new, and those that go when the new ones are in sync. */
+  readonly addingReplicas: readonly number[];
+  readonly removingReplicas: readonly number[];
 }
 
 export interface OfflineReplica {

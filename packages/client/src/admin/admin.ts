@@ -28,14 +28,31 @@ import type {
   TopicListing,
 } from './admin-types';
 import { askAnyBroker } from './any-broker';
+import { alterBroker, describeBrokers, listDecisions } from './broker-admin';
+import { brokerTimeout } from './broker-timeout';
+import type {
+  AlteredBroker,
+  AlteredTopic,
+  AlterTopicOptions,
+  BrokerAlteration,
+  BrokerDescription,
+  DecisionList,
+  ElectLeadersOptions,
+  ListDecisionsOptions,
+  ListReassignmentsOptions,
+  NamedPartition,
+  OngoingReassignment,
+  PartitionMove,
+  PartitionResult,
+  TopicAlteration,
+} from './cluster-types';
 import { GroupAdmin } from './group-admin';
 import { describePartitions, listingOf, toListedOffset, withOutages } from './topic-description';
 import { requireAnswer } from './leader-calls';
+import { cancelReassignments, electLeaders, ongoingReassignments, reassign } from './reassignments';
+import { alterTopic } from './topic-alteration';
 import { lookUpOffsets } from './partition-offsets';
 import { deleteRecords } from './record-deletion';
-
-/** The broker's own wait ends this much earlier, so that its answer says what is still missing. */
-const ANSWER_MARGIN_MS = 500;
 
 export class Admin {
   private readonly groups: GroupAdmin;
@@ -149,6 +166,89 @@ export class Admin {
     return deleteRecords(this.context, topic, before, deadline);
   }
 
+  /**
+   * Settings and count of partitions, all or nothing; resolves when it is in force and new partitions have leaders. Throws
+   * UNKNOWN_TOPIC, INVALID_CONFIG, INVALID_PARTITIONS (there are never fewer), INVALID_ARGUMENT.
+   */
+  async alterTopic(
+    topic: string,
+    alteration: TopicAlteration,
+    options: AlterTopicOptions = {},
+  ): Promise<AlteredTopic> {
+    const { validateOnly = false } = options;
+    const wanted = { ...alteration, validateOnly };
+    return alterTopic(this.context, topic, wanted, this.deadline(options));
+  }
+
+  /**
+   * Moves replicas (KIP-455); resolves when it is begun, in the order of `moves`, with what was refused. It goes on by
+   * itself, also when the controller changes: see `listReassignments`. A move of a partition that is being moved replaces that.
+   */
+  async reassignPartitions(
+    moves: readonly PartitionMove[],
+    options: CallOptions = {},
+  ): Promise<PartitionResult[]> {
+    return reassign(this.context, moves, this.deadline(options));
+  }
+
+  /** Back to the replicas from before; default: of all partitions that are being moved. */
+  async cancelReassignments(
+    partitions?: readonly NamedPartition[],
+    options: CallOptions = {},
+  ): Promise<PartitionResult[]> {
+    return cancelReassignments(this.context, partitions, this.deadline(options));
+  }
+
+  /** Partitions that are being moved now; one that is done is not listed any more. */
+  async listReassignments(options: ListReassignmentsOptions = {}): Promise<OngoingReassignment[]> {
+    return ongoingReassignments(this.context, options, this.deadline(options));
+  }
+
+  /** Resolves when they lead. `unclean` loses records, and is refused where somebody in sync can lead. */
+  async electLeaders(options: ElectLeadersOptions): Promise<PartitionResult[]> {
+    return electLeaders(this.context, options, this.deadline(options));
+  }
+
+  /**
+   * Settings that apply while it runs, and duty, of one broker or (settings alone) of all. Throws INVALID_CONFIG for a
+   * setting that cannot be altered.
+   */
+  async alterBroker(
+    broker: number | 'all',
+    alteration: BrokerAlteration,
+    options: CallOptions = {},
+  ): Promise<AlteredBroker> {
+    return alterBroker(this.context, broker, alteration, this.deadline(options));
+  }
+
+  /** For maintenance: from now on it leads nothing that another broker can lead. It keeps its replicas. */
+  async drainBroker(brokerId: number, options: CallOptions = {}): Promise<AlteredBroker> {
+    return this.alterBroker(brokerId, { duty: 'drained' }, options);
+  }
+
+  /** For good: its leaderships and, one after another, its replicas go to other brokers. See `describeBrokers`. */
+  async decommissionBroker(brokerId: number, options: CallOptions = {}): Promise<AlteredBroker> {
+    return this.alterBroker(brokerId, { duty: 'decommissioned' }, options);
+  }
+
+  /** Back in service, from being drained or decommissioned. */
+  async returnBroker(brokerId: number, options: CallOptions = {}): Promise<AlteredBroker> {
+    return this.alterBroker(brokerId, { duty: 'in service' }, options);
+  }
+
+  /** Those that are registered, and those that are away but have replicas, a duty or settings; by id. */
+  async describeBrokers(options: CallOptions = {}): Promise<BrokerDescription[]> {
+    return describeBrokers(this.context, this.deadline(options));
+  }
+
+  /**
+   * What the controllers decided, and why: of every broker that answers, since it was started. Throws only where none
+   * answers.
+   */
+  async listDecisions(options: ListDecisionsOptions = {}): Promise<DecisionList> {
+    return listDecisions(this.context, options.limit, this.deadline(options));
+  }
+
   listGroups(options: CallOptions = {}): Promise<string[]> {
     return this.groups.list(this.deadline(options));
   }
@@ -194,9 +294,4 @@ export class Admin {
     if (closing.aborted) throw new TributaryError('CLOSED', 'the client is closed');
     return Deadline.after(clock, options.timeoutMs ?? requestTimeoutMs, options.signal);
   }
-}
-
-function brokerTimeout(deadline: Deadline): number {
-  const { remainingMs } = deadline;
-  return Math.floor(Math.max(remainingMs / 2, remainingMs - ANSWER_MARGIN_MS));
 }

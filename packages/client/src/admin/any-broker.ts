@@ -1,6 +1,6 @@
 /**
  * One call to whichever broker answers. Invariant: a write is repeated only where the broker did certainly not
- * take it; a lost answer is told as 'maybe written'. Called by the admin.
+ * take it, or where doing it twice is doing it once; a lost answer is told as 'maybe written'. Called by the admin.
  */
 import { backoffMs, sleep, TributaryError, type Deadline, type ErrorCode } from '@tributary/common';
 import type { UnaryMethod } from '@tributary/protocol';
@@ -11,6 +11,12 @@ export const QUESTION_ATTEMPT_MS = 3_000;
 /** Brokers tried before the caller is told; each is another one. */
 export const MAX_ATTEMPTS = 6;
 
+/**
+ * question: changes nothing. write: done twice it is another thing, or an error. repeatable: a write that sets what
+ * shall be, whatever was before.
+ */
+export type CallKind = 'question' | 'write' | 'repeatable';
+
 /** The broker refused before it did anything. */
 const NOTHING_DONE: ReadonlySet<ErrorCode> = new Set([
   'NOT_CONTROLLER',
@@ -18,13 +24,17 @@ const NOTHING_DONE: ReadonlySet<ErrorCode> = new Set([
   'BROKER_MISMATCH',
 ]);
 
+/** Nobody has said no: another broker may get through. */
+const LOST: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'TIMEOUT']);
+
 export async function askAnyBroker<Input, Request, ResponseInput, Response>(
   context: ClientContext,
   method: UnaryMethod<Input, Request, ResponseInput, Response>,
   request: Input,
   deadline: Deadline,
-  kind: 'question' | 'write',
+  kind: CallKind,
 ): Promise<Response> {
+  let maybeDone = false;
   for (let attempt = 0; ; attempt += 1) {
     deadline.check(`calling ${method.path}`);
     const { remainingMs } = deadline;
@@ -38,18 +48,27 @@ export async function askAnyBroker<Input, Request, ResponseInput, Response>(
       });
     } catch (thrown) {
       const error = TributaryError.from(thrown);
-      const untouched = NOTHING_DONE.has(error.code) || error.details['refused'] === true;
-      const again = kind === 'question' ? error.retriable : untouched;
+      maybeDone ||= kind !== 'question' && isUnclear(error);
       const waitMs = backoffMs(attempt, context.random);
-      if (!again || attempt + 1 >= MAX_ATTEMPTS || waitMs >= deadline.remainingMs) {
-        throw kind === 'write' && isUnclear(error) ? error.withOutcome('maybe written') : error;
-      }
+      const last = attempt + 1 >= MAX_ATTEMPTS || waitMs >= deadline.remainingMs;
+      if (last || !mayRepeat(error, kind)) throw maybeDone ? asMaybeWritten(error) : error;
       await sleep(context.clock, waitMs, deadline.signal);
     }
   }
 }
 
-function isUnclear(error: TributaryError): boolean {
-  const lost = error.code === 'UNAVAILABLE' || error.code === 'TIMEOUT';
-  return lost && error.outcome === undefined && error.details['refused'] !== true;
+function mayRepeat(error: TributaryError, kind: CallKind): boolean {
+  if (kind === 'question') return error.retriable;
+  if (NOTHING_DONE.has(error.code) || error.details['refused'] === true) return true;
+  // Known to be done: only the view of it is late.
+  return kind === 'repeatable' && LOST.has(error.code) && error.outcome !== 'written';
+}
+
+function isUnclear({ code, outcome, details }: TributaryError): boolean {
+  if (outcome !== undefined) return outcome === 'maybe written';
+  return (LOST.has(code) || code === 'CANCELLED') && details['refused'] !== true;
+}
+
+function asMaybeWritten(error: TributaryError): TributaryError {
+  return error.outcome === 'written' ? error : error.withOutcome('maybe written');
 }

@@ -18,6 +18,8 @@ export function listingOf(view: TopicView): TopicListing {
     replicas: found.replicas,
     isr: found.isr,
     offlineReplicas: found.offlineReplicas ?? [],
+    addingReplicas: found.addingReplicas ?? [],
+    removingReplicas: found.removingReplicas ?? [],
   }));
   return { topic, topicId, partitions, configs };
 }

@@ -164,5 +164,7 @@ function viewOf(
     replicas: partition.replicas,
     isr: partition.isr,
     offlineReplicas: partition.offlineReplicas,
+    addingReplicas: partition.addingReplicas,
+    removingReplicas: partition.removingReplicas,
   };
 }

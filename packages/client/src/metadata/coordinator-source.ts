@@ -127,12 +127,15 @@ function viewOf(
   const byPartition = new Map(ours.map((state) => [state.partition, state]));
   const partitions = record.assignment.map((replicas, partition) => {
     const state = byPartition.get(partition);
+    const move = record.reassignments?.get(partition);
     return {
       partition,
       leader: state && state.leader >= 0 ? brokers.get(state.leader) : undefined,
       leaderEpoch: state?.leaderEpoch ?? -1,
       replicas,
       isr: state?.isr ?? [],
+      addingReplicas: move?.adding ?? [],
+      removingReplicas: move?.removing ?? [],
     };
   });
   return { topic, topicId, partitions, configs };

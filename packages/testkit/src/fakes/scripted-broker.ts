@@ -29,6 +29,25 @@ import { decodeBatch, readBatchHeader } from '@tributary/record';
 import type { ProduceAttempt, ScriptStep } from './produce-script';
 import type { ScriptedPartition } from './scripted-partition';
 
+const scriptedAdminMethods = [
+  methods.admin.alterTopic,
+  methods.admin.reassignPartitions,
+  methods.admin.electLeaders,
+  methods.admin.alterBroker,
+  methods.admin.describeBrokers,
+  methods.admin.listDecisions,
+] as const;
+
+export interface AdminCall {
+  readonly broker: number;
+  /** As in the proto: `AlterTopic`. */
+  readonly method: string;
+  readonly request: object;
+}
+
+/** Answers in the form of the method's response, or throws; a promise that never settles is a broker that hangs. */
+export type AdminScript = (call: AdminCall) => object | Promise<object>;
+
 /** The cluster, as its brokers see it. */
 export interface ScriptedHost {
   readonly clock: Clock;
@@ -36,6 +55,7 @@ export interface ScriptedHost {
   readonly options: { readonly creditBytes?: number; readonly silentHello?: number };
   readonly attempts: ProduceAttempt[];
   readonly script: (attempt: ProduceAttempt) => ScriptStep | undefined;
+  readonly adminScript: AdminScript;
   ledPartition(brokerId: number, entry: ProducePartition): ScriptedPartition;
   metadata(request: MetadataRequest): MetadataResponseInput;
   initProducer(request: InitProducerRequest): InitProducerResponseInput;
@@ -81,6 +101,17 @@ export class ScriptedBroker {
       unaryHandler(methods.admin.deleteRecords, async (request) =>
         cluster.deleteRecords(this.brokerId, request),
       ),
+      ...scriptedAdminMethods.map(({ path, ...method }) => ({
+        method: { ...method, path },
+        unary: async (request: unknown) => {
+          const name = path.slice(path.lastIndexOf('/') + 1);
+          return cluster.adminScript({
+            broker: this.brokerId,
+            method: name,
+            request: request as object,
+          });
+        },
+      })),
     ];
   }
 

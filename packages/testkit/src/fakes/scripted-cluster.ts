@@ -23,7 +23,7 @@ import type {
 import { toWireError } from '@tributary/protocol';
 import { SimulatedNetwork } from '../simulation/simulated-network';
 import type { ProduceAttempt, ScriptStep } from './produce-script';
-import { ScriptedBroker, type ScriptedHost } from './scripted-broker';
+import { ScriptedBroker, type AdminScript, type ScriptedHost } from './scripted-broker';
 import { ScriptedPartition } from './scripted-partition';
 
 export interface ScriptedClusterOptions {
@@ -48,6 +48,10 @@ export class ScriptedCluster implements ScriptedHost {
   readonly attempts: ProduceAttempt[] = [];
   /** Decides about each batch that arrives; undefined: append. */
   script: (attempt: ProduceAttempt) => ScriptStep | undefined = () => undefined;
+  /** What the controller would answer to a broker that passes on a person's wish; default: it refuses. */
+  adminScript: AdminScript = () => {
+    throw new TributaryError('INVALID_ARGUMENT', 'the script knows no such command');
+  };
   /** Answers of Metadata so far. */
   metadataReads = 0;
   initProducers = 0;
@@ -219,12 +223,13 @@ export class ScriptedCluster implements ScriptedHost {
     if (!found) return { topic, error: { code: 'UNKNOWN_TOPIC', message: 'unknown' } };
     const { topicId, configs } = found;
     const replicas = this.brokerIds();
-    const partitions = found.partitions.map(({ partition, leader, leaderEpoch }) => ({
+    const partitions = found.partitions.map(({ partition, leader, leaderEpoch, moved }) => ({
       partition,
       leader,
       leaderEpoch,
       replicas,
       isr: replicas,
+      ...moved,
     }));
     return { topic, topicId, configs, partitions };
   }

@@ -20,6 +20,13 @@ interface ProducerMemory {
   batches: { readonly sequence: number; readonly count: number; readonly baseOffset: number }[];
 }
 
+export interface MovedReplicas {
+  readonly replicas: number[];
+  readonly isr: number[];
+  readonly addingReplicas: number[];
+  readonly removingReplicas: number[];
+}
+
 export interface Appended {
   readonly baseOffset: number;
   readonly duplicate: boolean;
@@ -28,6 +35,8 @@ export interface Appended {
 export class ScriptedPartition {
   readonly records: DecodedRecord[] = [];
   logStartOffset = 0;
+  /** Told in the metadata while replicas are moved. */
+  moved: Partial<MovedReplicas> = {};
   private readonly producers = new Map<number, ProducerMemory>();
 
   constructor(

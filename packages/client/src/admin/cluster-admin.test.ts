@@ -1,0 +1,223 @@
+import { seededRandom, TributaryError } from '@tributary/common';
+import { toWireError } from '@tributary/protocol';
+import { ScriptedCluster, SimulatedClock, type AdminCall } from '@tributary/testkit';
+import { createClient } from '..';
+
+/** Three brokers whose controller answers as `script` says, by the name of the method. */
+async function world(script: Record<string, (call: AdminCall) => object | Promise<object>> = {}) {
+  const clock = new SimulatedClock();
+  const cluster = new ScriptedCluster(clock);
+  const transport = await cluster.start();
+  const calls: AdminCall[] = [];
+  cluster.adminScript = (call) => {
+    calls.push(call);
+    const answer = script[call.method];
+    if (!answer) throw new Error(`no script for ${call.method}`);
+    return answer(call);
+  };
+  const client = createClient({
+    ...{ brokers: cluster.bootstrap, transport, clock, random: seededRandom(3) },
+  });
+  const done = <T>(work: Promise<T>, ms = 20_000): Promise<T> => clock.settleWithin(work, ms);
+  return { clock, cluster, calls, admin: client.admin(), done };
+}
+
+const orders0 = { topic: 'orders', topicId: 'orders-id', partition: 0 };
+const lost = new TributaryError('UNAVAILABLE', 'the broker died');
+const silence = (): Promise<object> => new Promise(() => undefined);
+
+describe('alterTopic', () => {
+  const altered = { topic: 'orders', topicId: 'x', configs: { flush: 'sync' }, partitions: 6 };
+
+  test('sends what shall be, answers what is', async () => {
+    const { admin, calls, done } = await world({ AlterTopic: () => altered });
+    const alteration = { setConfigs: { flush: 'sync' }, removeConfigs: ['retention.ms'], partitions: 6, newAssignments: [[1, 2]] }; // prettier-ignore
+    expect(await done(admin.alterTopic('orders', alteration, { timeoutMs: 9_000 }))).toEqual(altered); // prettier-ignore
+    expect(calls).toMatchObject([
+      {
+        method: 'AlterTopic',
+        request: {
+          ...{ topic: 'orders', topicId: '', partitions: 6, validateOnly: false },
+          ...{ setConfigs: { flush: 'sync' }, removeConfigs: ['retention.ms'] },
+          newAssignments: [{ replicas: [1, 2] }],
+          timeoutMs: 8_500,
+        },
+      },
+    ]);
+  });
+
+  test('a broker that dies over it: another one is asked, for it may be done twice', async () => {
+    const { admin, calls, done } = await world({
+      AlterTopic: () => {
+        if (calls.length === 1) throw lost;
+        return altered;
+      },
+    });
+    expect(await done(admin.alterTopic('orders', { partitions: 6 }))).toEqual(altered);
+    expect(new Set(calls.map(({ broker }) => broker)).size).toBe(2);
+  });
+
+  test('an answer that was lost is maybe written, whatever the next broker says', async () => {
+    const { admin, calls, done } = await world({
+      AlterTopic: () => {
+        throw calls.length === 1 ? lost : new TributaryError('INVALID_PARTITIONS', 'has 6');
+      },
+    });
+    await expect(done(admin.alterTopic('orders', { partitions: 6 }))).rejects.toMatchObject({
+      ...{ code: 'INVALID_PARTITIONS', outcome: 'maybe written' },
+    });
+  });
+
+  test('what is done and only not shown yet is not done again', async () => {
+    const late = new TributaryError('TIMEOUT', 'altered, but', { outcome: 'written' });
+    const { admin, calls, done } = await world({ AlterTopic: () => Promise.reject(late) });
+    await expect(done(admin.alterTopic('orders', { partitions: 6 }))).rejects.toMatchObject({
+      outcome: 'written',
+    });
+    expect(calls).toHaveLength(1);
+  });
+
+  test('nobody answers in time: maybe written', async () => {
+    const { admin, clock, done } = await world({ AlterTopic: silence });
+    const altering = admin.alterTopic('orders', { partitions: 6 }, { timeoutMs: 5_000 });
+    await expect(done(altering)).rejects.toMatchObject({ outcome: 'maybe written' });
+    expect(clock.now()).toBeLessThan(5_100);
+  });
+
+  test('a name that no topic can have goes nowhere', async () => {
+    const { admin, calls } = await world();
+    await expect(admin.alterTopic('a b', { partitions: 6 })).rejects.toMatchObject({
+      code: 'INVALID_TOPIC',
+    });
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('reassignments', () => {
+  test('each partition has a result of its own', async () => {
+    const refusal = new TributaryError('UNKNOWN_BROKER', 'broker 9 is not there');
+    const { admin, calls, done } = await world({
+      ReassignPartitions: () => ({
+        partitions: [orders0, { ...orders0, partition: 1, error: toWireError(refusal) }],
+      }),
+    });
+    const moves = [
+      { topic: 'orders', partition: 0, replicas: [2, 3] },
+      { topic: 'orders', partition: 1, replicas: [9] },
+    ];
+    expect(await done(admin.reassignPartitions(moves))).toMatchObject([
+      { ...orders0, error: undefined },
+      { partition: 1, error: { code: 'UNKNOWN_BROKER', message: 'broker 9 is not there' } },
+    ]);
+    expect(calls[0]?.request).toMatchObject({
+      reassignments: moves.map((move) => ({ ...move, cancel: false })),
+    });
+  });
+
+  test('listed with who is in sync; what is done is not listed; all are cancelled by default', async () => {
+    const { admin, calls, cluster, done } = await world({
+      ReassignPartitions: () => ({ partitions: [orders0] }),
+    });
+    cluster.createTopic('orders', 2);
+    expect(await done(admin.cancelReassignments())).toEqual([]);
+    cluster.partition('orders', 0).moved = {
+      ...{ replicas: [3, 2, 1], isr: [1, 2] },
+      ...{ addingReplicas: [3, 2], removingReplicas: [1] },
+    };
+    const ongoing = [
+      {
+        ...{ topic: 'orders', partition: 0, replicas: [3, 2], removing: [1] },
+        adding: [
+          { brokerId: 3, inSync: false },
+          { brokerId: 2, inSync: true },
+        ],
+      },
+    ];
+    expect(await done(admin.listReassignments())).toMatchObject(ongoing);
+    expect(await done(admin.listReassignments({ topics: ['orders'] }))).toMatchObject(ongoing);
+    expect(await done(admin.describeTopic('orders', { offsets: false }))).toMatchObject({
+      partitions: [{ addingReplicas: [3, 2], removingReplicas: [1] }, { addingReplicas: [] }],
+    });
+    expect(await done(admin.cancelReassignments())).toMatchObject([{ partition: 0 }]);
+    expect(calls.map(({ request }) => request)).toMatchObject([
+      { reassignments: [{ topic: 'orders', partition: 0, replicas: [], cancel: true }] },
+    ]);
+  });
+});
+
+test('electLeaders says which kind', async () => {
+  const { admin, calls, done } = await world({
+    ElectLeaders: () => ({ partitions: [orders0] }),
+  });
+  expect(await done(admin.electLeaders({ kind: 'preferred' }))).toMatchObject([{ partition: 0 }]);
+  const partitions = [{ topic: 'orders', partition: 0 }];
+  await done(admin.electLeaders({ kind: 'unclean', partitions }));
+  expect(calls.map(({ request }) => request)).toMatchObject([
+    { kind: 'ELECTION_KIND_PREFERRED', partitions: [] },
+    { kind: 'ELECTION_KIND_UNCLEAN', partitions },
+  ]);
+});
+
+describe('brokers', () => {
+  test('drain, decommission, return; settings of one and of all', async () => {
+    const { admin, calls, done } = await world({
+      AlterBroker: ({ request }) => ({ configs: {}, duty: (request as { duty: string }).duty }),
+    });
+    expect(await done(admin.drainBroker(2))).toEqual({ configs: {}, duty: 'drained' });
+    expect(await done(admin.decommissionBroker(2))).toMatchObject({ duty: 'decommissioned' });
+    expect(await done(admin.returnBroker(2))).toMatchObject({ duty: 'in service' });
+    await done(admin.alterBroker('all', { setConfigs: { a: '1' }, removeConfigs: ['b'] }));
+    expect(calls.map(({ request }) => request)).toMatchObject([
+      { brokerId: 2, duty: 'BROKER_DUTY_DRAINED' },
+      { brokerId: 2, duty: 'BROKER_DUTY_DECOMMISSIONED' },
+      { brokerId: 2, duty: 'BROKER_DUTY_IN_SERVICE' },
+      ...[{ brokerId: -1, duty: 'BROKER_DUTY_UNSPECIFIED', setConfigs: { a: '1' }, removeConfigs: ['b'] }], // prettier-ignore
+    ]);
+    await expect(admin.drainBroker(-1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  test('are described in the words of the SDK', async () => {
+    const { admin, done } = await world({
+      DescribeBrokers: () => ({
+        brokers: [
+          { brokerId: 1, registered: true, duty: 'BROKER_DUTY_DRAINED', rack: 'a', leaders: 3 },
+          { brokerId: 2, duty: 'BROKER_DUTY_UNSPECIFIED' },
+        ],
+      }),
+    });
+    expect(await done(admin.describeBrokers())).toMatchObject([
+      { brokerId: 1, registered: true, duty: 'drained', rack: 'a', leaders: 3 },
+      { brokerId: 2, registered: false, duty: 'in service', rack: undefined },
+    ]);
+  });
+});
+
+describe('decisions', () => {
+  const decided = (atMs: number, controllerEpoch: number) => ({
+    ...{ atMs, controllerEpoch, who: 'orders-0', what: `at ${atMs}`, why: 'y' },
+  });
+
+  test('of all brokers in the order of controller epochs, and who did not answer', async () => {
+    const answers: Record<number, object[]> = { 1: [decided(5, 1), decided(9, 3)], 2: [decided(20, 2)] }; // prettier-ignore
+    const { admin, clock, done } = await world({
+      ListDecisions: ({ broker }) => {
+        const decisions = answers[broker];
+        return decisions ? { brokerId: broker, decisions } : silence();
+      },
+    });
+    const list = await done(admin.listDecisions());
+    expect(list.decisions.map(({ brokerId, at }) => [brokerId, at])).toEqual([
+      [1, 5],
+      [2, 20],
+      [1, 9],
+    ]);
+    expect(list.unanswered).toMatchObject([{ brokerId: 3, error: { code: 'TIMEOUT' } }]);
+    expect(clock.now()).toBeLessThan(4_000);
+    expect((await done(admin.listDecisions({ limit: 1 }))).decisions).toMatchObject([{ at: 9 }]);
+  });
+
+  test('of none, where no broker answers, is an error', async () => {
+    const { admin, done } = await world({ ListDecisions: () => Promise.reject(lost) });
+    await expect(done(admin.listDecisions())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
