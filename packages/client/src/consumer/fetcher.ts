@@ -4,19 +4,16 @@
  * the cursor version that asked; what a cursor has is never thrown away because its leader failed.
  * Called by the sessions; wakes the delivery.
  */
-import {
-  backoffMs,
-  Deadline,
-  partitionKey,
-  sharedAbort,
-  TributaryError,
-  type Timer,
-} from '@tributary/common';
+import { Deadline, partitionKey, sharedAbort, TributaryError, type Timer } from '@tributary/common';
 import { fromWireError, type FetchResult } from '@tributary/protocol';
+import { failoverBackoffMs } from '../metadata/failover-backoff';
 import type { BrokerNode, ClientContext, PartitionView } from '../seams';
 import { reactionTo } from './fetch-failure';
 import { FetchStream, MAX_FETCHES_IN_FLIGHT } from './fetch-stream';
 import type { PartitionCursor } from './partition-cursor';
+
+/** Longest wait between two tries of a partition. */
+export const MAX_PAUSE_MS = 1_000;
 
 export interface FetcherLimits {
   readonly maxBytes: number;
@@ -256,7 +253,9 @@ export class Fetcher {
     const { topic, partition } = cursor.partition;
     const { clock, random, metadata, logger } = this.context;
     if (this.closed) return;
-    tracked.notBefore = clock.now() + backoffMs(tracked.failures, random);
+    const { code } = error;
+    const delayMs = failoverBackoffMs(tracked.failures, random, { maxMs: MAX_PAUSE_MS, code });
+    tracked.notBefore = clock.now() + delayMs;
     tracked.failures += 1;
     tracked.located = false;
     logger.debug('fetch failed', { topic, partition, code: error.code, error: error.message });

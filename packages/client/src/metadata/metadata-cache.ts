@@ -20,6 +20,7 @@ import type {
   PartitionView,
   TopicView,
 } from '../seams';
+import { failoverBackoffMs } from './failover-backoff';
 import { mergeFailure, mergeTopic, type CachedTopic } from './merge-topic';
 
 /** Topics in the cache; the one unused for longest goes first. */
@@ -27,7 +28,7 @@ export const MAX_CACHED_TOPICS = 10_000;
 /** A topic that was just created may not have reached every broker: ask again this long. */
 export const UNKNOWN_TOPIC_GRACE_MS = 1_500;
 
-/** Longest wait between looks for a leader: it adds to the time that a failover takes. */
+/** Longest wait between looks for a leader, in an outage that lasts. */
 export const MAX_LEADER_POLL_MS = 250;
 
 export interface MetadataCacheOptions {
@@ -94,7 +95,7 @@ export class MetadataCache implements ClusterMetadata {
       const suspect = this.topics.get(topic)?.suspects.has(partition) ?? false;
       if (found?.leader && !suspect) return { ...found, leader: found.leader };
       const waitMs = reread
-        ? backoffMs(attempt - 1, this.random, { maxMs: MAX_LEADER_POLL_MS })
+        ? failoverBackoffMs(attempt - 1, this.random, { maxMs: MAX_LEADER_POLL_MS })
         : 0;
       if (waitMs > 0 && waitMs >= deadline.remainingMs) {
         throw failure ?? (found ? noLeader(topic, found) : unknownPartition(view, partition));

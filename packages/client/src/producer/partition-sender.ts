@@ -3,14 +3,8 @@
  * a batch is sealed when it is full, or when its linger is over and there is room in flight, so that batches
  * grow under load; the effects of a step are done before the next event. Called by the producer.
  */
-import {
-  assertNever,
-  backoffMs,
-  Deadline,
-  partitionKey,
-  TributaryError,
-  type Timer,
-} from '@tributary/common';
+import { assertNever, Deadline, partitionKey, TributaryError, type Timer } from '@tributary/common';
+import { failoverBackoffMs } from '../metadata/failover-backoff';
 import type { BrokerNode, ClientContext } from '../seams';
 import type { LinkResult, ProduceItem } from './produce-request';
 import type { IdentityKeeper } from './producer-identity';
@@ -25,7 +19,7 @@ import {
   type SpentIdentity,
 } from './sender/sender-state';
 
-/** Longest backoff between attempts: it adds to the time that a failover takes. */
+/** Longest backoff between attempts. */
 export const MAX_PAUSE_MS = 500;
 /** Shortest search for a leader, however little time is left: a read of the metadata must fit in. */
 const SEARCH_MS_MIN = 100;
@@ -232,9 +226,9 @@ export class PartitionSender {
   private pause(attempt: number): void {
     const { clock, random } = this.host.context;
     this.pauseTimer?.cancel();
-    this.pauseTimer = clock.setTimer(backoffMs(attempt, random, { maxMs: MAX_PAUSE_MS }), () =>
-      this.step({ type: 'pauseOver' }),
-    );
+    const code = this.state.lastError?.code;
+    const delayMs = failoverBackoffMs(attempt, random, { maxMs: MAX_PAUSE_MS, code });
+    this.pauseTimer = clock.setTimer(delayMs, () => this.step({ type: 'pauseOver' }));
   }
 
   private split(batchId: number): void {
