@@ -11,7 +11,10 @@ export class EventTrace {
   private count = 0;
 
   /** @param keep how many of the last lines are remembered; default none. */
-  constructor(private readonly keep = 0) {}
+  constructor(
+    private readonly keep = 0,
+    private readonly onLine?: (line: string) => void,
+  ) {}
 
   get events(): number {
     return this.count;
@@ -27,6 +30,7 @@ export class EventTrace {
     this.count += 1;
     this.hash.update(line);
     if (bytes) this.hash.update(bytes);
+    this.onLine?.(line);
     if (this.keep === 0) return;
     this.lines.push(bytes ? `${line} ${bytes.subarray(0, 64).toString('hex')}` : line);
     if (this.lines.length > this.keep) this.lines.shift();

@@ -160,6 +160,15 @@ export class SimulatedBroker {
     if (life.coordinator) world.ensemble.thaw(life.coordinator);
   }
 
+  /** It does not reach the coordinator; its session runs out, unless `findCoordinator` comes before. */
+  loseCoordinator(): void {
+    if (this.life?.coordinator) this.world.ensemble.disconnect(this.life.coordinator);
+  }
+
+  findCoordinator(): void {
+    if (this.life?.coordinator) this.world.ensemble.reconnect(this.life.coordinator);
+  }
+
   /** Its machine's wall clock jumps. */
   jumpWallTime(byMs: number): void {
     this.life?.clock.jumpWallTime(byMs);
@@ -184,7 +193,9 @@ export class SimulatedBroker {
     const { life } = this;
     if (!life) return;
     await life.broker?.stop({ graceful: true });
+    if (this.life !== life) return; // it crashed meanwhile
     this.life = undefined;
+    life.clock.die();
   }
 
   private async begin(life: Life): Promise<void> {

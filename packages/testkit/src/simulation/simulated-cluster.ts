@@ -35,6 +35,8 @@ export interface SimulatedClusterOptions extends BrokerSettings {
   readonly coordinatorFaults?: Omit<EmbeddedFaults, 'random'>;
   /** Sees each transaction of the coordinator. */
   observeTransaction?(transaction: EmbeddedTransaction): void;
+  /** Is told each event and each logged line, as they come. */
+  onLine?(line: string): void;
   /** Lines of the trace to remember. Default 0. */
   readonly keepTraceLines?: number;
 }
@@ -61,12 +63,12 @@ export class SimulatedCluster {
   private readonly brokers = new Map<number, SimulatedBroker>();
   private readonly clients: Client[] = [];
 
-  constructor(options: SimulatedClusterOptions) {
+  constructor(private readonly options: SimulatedClusterOptions) {
     const { seed, brokers = 3, sessionTimeoutMs = 6_000, coordinatorFaults } = options;
     const { clock } = this;
     const random = seededRandom(seed);
     this.random = random;
-    this.trace = new EventTrace(options.keepTraceLines);
+    this.trace = new EventTrace(options.keepTraceLines, options.onLine);
     this.network = new SimulatedNetwork({
       clock,
       random,
@@ -199,6 +201,7 @@ export class SimulatedCluster {
 
   private log(level: LoggedLine['level'], text: string): void {
     this.logged.push({ atMs: this.clock.now(), level, text });
+    this.options.onLine?.(`${this.clock.now().toFixed(3)} ${level} ${text}`);
     if (this.logged.length > MAX_LOGGED_LINES) this.logged.shift();
   }
 }

@@ -87,6 +87,11 @@ export class SimulatedDisk implements Disk {
     this.armed.push({ ...failure, operation, left: failure.times ?? 1 });
   }
 
+  /** Forgets what `failNext` armed. */
+  failNoMore(): void {
+    this.armed = [];
+  }
+
   /** Appends beyond this many bytes on the whole disk are DISK_FULL; undefined: there is room again. */
   setFull(bytes: number | undefined): void {
     this.capacityBytes = bytes ?? Infinity;

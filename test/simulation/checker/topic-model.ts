@@ -1,0 +1,14 @@
+/** One topic that is or was, by its id: what the coordinator says of it. Kept by ClusterModel, filled by MetadataAudit. */
+import type { TopicConfig } from '@tributary/common';
+
+export interface TopicModel {
+  readonly topic: string;
+  readonly topicId: string;
+  config: TopicConfig;
+  /** By partition. */
+  assignment: readonly (readonly number[])[];
+  /** Its deletion was asked for: what happens to its replicas is not judged any more. */
+  dying: boolean;
+  /** Nothing of it is in the coordinator any more. */
+  gone: boolean;
+}

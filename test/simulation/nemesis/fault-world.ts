@@ -1,0 +1,107 @@
+/** What faults act on, and the questions that they ask of the run. Made by SeedRun, handed to each fault. */
+import type { Client } from '@tributary/client';
+import { randomInteger, type Random } from '@tributary/common';
+import type { SimulatedBroker, SimulatedCluster } from '@tributary/testkit';
+import type { ClusterModel } from '../checker/cluster-model';
+import type { PartitionModel } from '../checker/partition-model';
+import { pick, type SeedPlan } from '../seed-plan';
+import type { Supervisor } from './supervisor';
+
+/** Chance to prefer whoever leads or controls over anybody. */
+const PREFER_LEADER = 0.6;
+
+export interface CoordinatorTrouble {
+  staleReads: number;
+  lostReplies: number;
+  lateWatchMs: number;
+}
+
+export interface FaultWorldParts {
+  readonly plan: SeedPlan;
+  readonly cluster: SimulatedCluster;
+  readonly model: ClusterModel;
+  readonly supervisor: Supervisor;
+  /** Read by the ensemble at each of its turns. */
+  readonly coordinatorTrouble: CoordinatorTrouble;
+  readonly admin: Client;
+  /** Names of the machines of clients. */
+  readonly clients: readonly string[];
+}
+
+export class FaultWorld {
+  readonly random: Random;
+
+  constructor(readonly parts: FaultWorldParts) {
+    this.random = parts.cluster.random;
+  }
+
+  get cluster(): SimulatedCluster {
+    return this.parts.cluster;
+  }
+
+  broker(brokerId: number): SimulatedBroker {
+    return this.cluster.broker(brokerId);
+  }
+
+  chance(probability: number): boolean {
+    return this.random.next() < probability;
+  }
+
+  between(least: number, most: number): number {
+    return least + this.random.next() * (most - least);
+  }
+
+  /** A broker that runs and is not stopped; often one that leads, or the controller. undefined: none. */
+  victim(): number | undefined {
+    const running = this.runningBrokers();
+    if (running.length === 0) return undefined;
+    if (this.chance(PREFER_LEADER)) {
+      const leaders = this.parts.model.living().map(({ stored }) => stored?.leader ?? -1);
+      const { controllerId } = this.cluster;
+      if (controllerId !== undefined) leaders.push(controllerId);
+      const choices = leaders.filter((id) => running.includes(id));
+      if (choices.length > 0) return pick(this.random, choices);
+    }
+    return pick(this.random, running);
+  }
+
+  /** Registered or about to be; not stopped. */
+  runningBrokers(): number[] {
+    return this.cluster.brokerIds.filter((id) => {
+      const broker = this.broker(id);
+      return broker.running && !broker.paused && broker.status !== undefined;
+    });
+  }
+
+  /** Two machines, at least one of them a broker's. */
+  pair(): [string, string] {
+    const brokers = this.cluster.brokerIds.map((id) => `broker-${id}`);
+    const first = this.victim();
+    const a = first === undefined ? pick(this.random, brokers) : `broker-${first}`;
+    const others = brokers.filter((name) => name !== a);
+    const b = this.chance(0.25) ? pick(this.random, this.parts.clients) : pick(this.random, others);
+    return [a, b];
+  }
+
+  /**
+   * What a page cache loses is only kept by others: each partition must have another member that has all that is committed,
+   * and nobody who has lost something and was not admitted anew.
+   */
+  mayLosePower(brokerId: number): boolean {
+    return this.parts.model.living().every((model) => isSafeWithout(model, brokerId));
+  }
+
+  integer(below: number): number {
+    return randomInteger(this.random, below);
+  }
+}
+
+function isSafeWithout(model: PartitionModel, brokerId: number): boolean {
+  if (model.topic.config.flush === 'sync' || model.trueHighWatermark === 0) return true;
+  if (!model.isMember(brokerId)) return true;
+  const others = [...model.replicas.values()].filter((replica) => replica.brokerId !== brokerId);
+  if (others.some(({ tainted }) => tainted)) return false;
+  return others.some((replica) => {
+    return model.isMember(replica.brokerId) && replica.log.end >= model.trueHighWatermark;
+  });
+}

@@ -1,0 +1,75 @@
+/** What one seed plays: the cluster, its topics and its load, all drawn from the seed. Called by SeedRun. */
+import { randomInteger, seededRandom, type FlushMode, type Random } from '@tributary/common';
+
+export interface PlannedTopic {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly replicationFactor: number;
+  readonly flush: FlushMode;
+  readonly minIsr: number;
+  /** Compacted, with so many keys; 0: not compacted, no keys. */
+  readonly keys: number;
+}
+
+export interface SeedPlan {
+  readonly seed: number;
+  readonly brokers: number;
+  readonly topics: readonly PlannedTopic[];
+  /** Every topic has flush=sync: all machines may lose their power at once. */
+  readonly allSync: boolean;
+  /** A topic of this name comes and goes. */
+  readonly churns: boolean;
+  readonly sessionTimeoutMs: number;
+  readonly replicaLagTimeMaxMs: number;
+  /** Of a datasync at most; undefined: no time. */
+  readonly syncMs: number | undefined;
+  readonly maxDelayMs: number;
+  /** Of the load, before everything is healed. */
+  readonly loadMs: number;
+  readonly writeIntervalMs: number;
+  /** Between two faults, on average. */
+  readonly faultIntervalMs: number;
+}
+
+export const CHURN_TOPIC = 'comes-and-goes';
+
+export function planOf(seed: number): SeedPlan {
+  // Apart from the run's own numbers, so that a change of the plan does not shift those.
+  const random = seededRandom(seed * 7919 + 13);
+  const brokers = pick(random, [3, 3, 3, 3, 4, 5]);
+  const allSync = random.next() < 0.35;
+  const topics = ['orders', 'bills'].map((topic, at) => plannedTopic(random, topic, at, allSync));
+  if (random.next() < 0.4) topics.push({ ...plannedTopic(random, 'prices', 2, allSync), keys: 6 });
+  const usesSync = topics.some(({ flush }) => flush === 'sync');
+  return {
+    seed,
+    brokers,
+    topics,
+    allSync,
+    churns: random.next() < 0.4,
+    sessionTimeoutMs: between(random, 2_500, 6_000),
+    replicaLagTimeMaxMs: between(random, 1_500, 5_000),
+    syncMs: usesSync ? between(random, 2, 80) : undefined,
+    maxDelayMs: 1 + random.next() * random.next() * 20,
+    loadMs: between(random, 10_000, 16_000),
+    writeIntervalMs: between(random, 25, 60),
+    faultIntervalMs: between(random, 300, 1_300),
+  };
+}
+
+function plannedTopic(random: Random, topic: string, at: number, allSync: boolean): PlannedTopic {
+  const flush = allSync || random.next() < 0.3 ? 'sync' : 'os';
+  const replicationFactor = at === 0 || random.next() < 0.7 ? 3 : 2;
+  // One replica's page cache alone is no promise.
+  const minIsr = flush === 'sync' && random.next() < 0.3 ? 1 : 2;
+  const partitions = 1 + randomInteger(random, 2);
+  return { topic, partitions, replicationFactor, flush, minIsr, keys: 0 };
+}
+
+export function between(random: Random, least: number, most: number): number {
+  return least + Math.floor(random.next() * (most - least + 1));
+}
+
+export function pick<T>(random: Random, choices: readonly T[]): T {
+  return choices[randomInteger(random, choices.length)]!;
+}

@@ -1,0 +1,321 @@
+/**
+ * One seed: a whole cluster with clients, under load and faults, judged at every step, then healed and judged again. One seed
+ * is one run, event by event. Called by the command, its workers, and the suite.
+ */
+import type { Client } from '@tributary/client';
+import { sleep } from '@tributary/common';
+import { SimulatedCluster } from '@tributary/testkit';
+import { ClientJudge } from './checker/client-judge';
+import { ClusterModel } from './checker/cluster-model';
+import { LifeChecker } from './checker/life-checker';
+import { MetadataAudit } from './checker/metadata-audit';
+import { SettledChecks } from './checker/settled-checks';
+import { Violations, type Violation } from './checker/violations';
+import { FaultWorld } from './nemesis/fault-world';
+import { Nemesis } from './nemesis/nemesis';
+import { Supervisor } from './nemesis/supervisor';
+import { CHURN_TOPIC, planOf, type PlannedTopic, type SeedPlan } from './seed-plan';
+import { EndWatcher } from './workload/end-watcher';
+import {
+  GroupMember,
+  PlainReader,
+  type GroupProgress,
+  type LoadReader,
+} from './workload/load-reader';
+import { LoadWriter, type LoadTopic } from './workload/load-writer';
+
+export interface SeedResult {
+  readonly seed: number;
+  /** The first one; undefined: none. */
+  readonly violation: Violation | undefined;
+  readonly steps: number;
+  readonly faults: number;
+  readonly simulatedMs: number;
+  /** How often what happened, by name. */
+  readonly coverage: Readonly<Record<string, number>>;
+  /** Hash of everything that arrived anywhere. */
+  readonly trace: string;
+  /** What was logged last, where there is a violation. */
+  readonly tail: readonly string[];
+}
+
+export interface SeedRunOptions {
+  /** Prints each event. Default: nobody is told. */
+  onLine?(line: string): void;
+  /** Kinds of fault that are left out. Default: none. */
+  readonly without?: readonly string[];
+  /** Lines of a failing seed to give back. Default 30. */
+  readonly tailLines?: number;
+}
+
+/** Fewer is no test: load and faults go on until both are reached. */
+export const MIN_STEPS = 5_000;
+export const MIN_FAULTS = 5;
+/** A run that reaches it hangs. */
+const RUN_MS = 15 * 60_000;
+const MAX_LOAD_MS = 60_000;
+const RECOVERY_MS = 90_000;
+const DELIVERY_MS = 8_000;
+
+export class SeedRun {
+  readonly cluster: SimulatedCluster;
+  private readonly plan: SeedPlan;
+  private readonly violations: Violations;
+  private readonly judge: ClientJudge;
+  private readonly model: ClusterModel;
+  private readonly audit: MetadataAudit;
+  private readonly lives: LifeChecker;
+  private readonly supervisor: Supervisor;
+  private readonly trouble = { staleReads: 1e-9, lostReplies: 0, lateWatchMs: 0, reconnectMs: 200 };
+  private nemesis: Nemesis | undefined;
+  private compactions = 0;
+
+  constructor(
+    seed: number,
+    private readonly options: SeedRunOptions = {},
+  ) {
+    this.plan = planOf(seed);
+    const when = (): { step: number; atMs: number } => ({
+      step: this.cluster.clock.steps,
+      atMs: this.cluster.clock.now(),
+    });
+    this.violations = new Violations(when);
+    this.judge = new ClientJudge(this.violations);
+    this.model = new ClusterModel(this.violations, (record) => this.judge.committed(record));
+    this.judge.watch(this.model);
+    this.audit = new MetadataAudit(this.model, this.violations, () => this.cluster.clock.now());
+    this.lives = new LifeChecker(this.model);
+    const { brokers, sessionTimeoutMs, syncMs, replicaLagTimeMaxMs } = this.plan;
+    this.cluster = new SimulatedCluster({
+      seed,
+      brokers,
+      sessionTimeoutMs,
+      syncMs,
+      dataLimits: { replicaLagTimeMaxMs },
+      maintenanceIntervalMs: 2_000,
+      coordinatorFaults: this.trouble,
+      observer: this.lives,
+      observeTransaction: (transaction) => this.audit.transaction(transaction),
+      onLine: options.onLine,
+    });
+    this.supervisor = new Supervisor(this.cluster);
+  }
+
+  async run(): Promise<SeedResult> {
+    const { clock } = this.cluster;
+    let done = false;
+    let failure: unknown;
+    this.play().then(
+      () => (done = true),
+      (thrown: unknown) => {
+        failure = thrown;
+        done = true;
+      },
+    );
+    const over = await clock.runUntil(() => done || this.violations.first !== undefined, RUN_MS);
+    if (!over) this.violations.report('L6', `the run does not end within ${RUN_MS} simulated ms`);
+    if (failure !== undefined) {
+      this.violations.report('run', stackOf(failure));
+    }
+    this.supervisor.stop();
+    return this.result();
+  }
+
+  /** Something threw where nobody waited for it. */
+  escaped(thrown: unknown): void {
+    this.violations.report('assertion', stackOf(thrown));
+  }
+
+  private async play(): Promise<void> {
+    const { cluster, plan } = this;
+    cluster.network.setDelay({ minMs: 0.1, maxMs: plan.maxDelayMs });
+    await cluster.start();
+    const admin = cluster.client('admin');
+    for (const topic of plan.topics) await this.createTopic(admin, topic);
+    const load = this.beginLoad();
+    this.supervisor.start();
+    const clients = ['writer', 'leader-writer', 'reader', 'member-1', 'member-2', 'watcher'];
+    const parts = { ...this, admin, clients, coordinatorTrouble: this.trouble };
+    this.nemesis = new Nemesis(
+      new FaultWorld({ ...parts, plan, cluster, model: this.model, supervisor: this.supervisor }),
+    );
+    this.nemesis.start();
+    await this.underLoad(load, this.nemesis);
+    cluster.note('HEALED');
+    this.nemesis.heal();
+    for (const writer of load.writers) writer.end();
+    await this.settle(load);
+  }
+
+  private async createTopic(admin: Client, planned: PlannedTopic): Promise<void> {
+    const { topic, partitions, replicationFactor, flush, minIsr, keys } = planned;
+    const configs: Record<string, string> = {
+      flush,
+      'min.insync.replicas': String(Math.min(minIsr, replicationFactor)),
+      'segment.bytes': '8192',
+    };
+    if (keys > 0) {
+      configs['cleanup.policy'] = 'compact';
+      configs['min.cleanable.dirty.ratio'] = '0.1';
+    }
+    await admin.admin().createTopic({ topic, partitions, replicationFactor, configs });
+  }
+
+  private beginLoad(): Load {
+    const { cluster, plan, judge, violations } = this;
+    const { clock, random } = cluster;
+    const topics: LoadTopic[] = plan.topics.map(({ topic, partitions, keys }) => ({
+      topic,
+      partitions,
+      keys,
+    }));
+    const writerOf = (
+      name: string,
+      isIdempotent: boolean,
+      written: LoadTopic[],
+      intervalMs: number,
+    ): LoadWriter =>
+      new LoadWriter(cluster.client(name), clock, random, judge, {
+        name,
+        isIdempotent,
+        topics: written,
+        intervalMs,
+        deliveryTimeoutMs: DELIVERY_MS,
+      });
+    const writers = [
+      writerOf('writer', true, topics, plan.writeIntervalMs),
+      writerOf('leader-writer', false, topics.slice(0, 1), plan.writeIntervalMs * 2),
+    ];
+    if (plan.churns) {
+      const churn = [{ topic: CHURN_TOPIC, partitions: 1, keys: 0 }];
+      writers.push(writerOf('churn-writer', true, churn, 100));
+    }
+    const context = { clock, judge, violations, topics };
+    const progress: GroupProgress = new Map();
+    const group = { name: 'billing', progress };
+    const reader = new PlainReader(cluster.client('reader'), 'reader', context);
+    const members = ['member-1', 'member-2'].map(
+      (name) => new GroupMember(cluster.client(name), name, context, group),
+    );
+    const watcher = new EndWatcher(cluster.client('watcher'), context);
+    for (const one of [...writers, reader, ...members, watcher]) one.start();
+    return { writers, reader, members, watcher, progress };
+  }
+
+  private async underLoad(load: Load, nemesis: Nemesis): Promise<void> {
+    const { clock } = this.cluster;
+    const began = clock.now();
+    const enough = (): boolean => clock.steps >= MIN_STEPS && nemesis.faults >= MIN_FAULTS;
+    while (clock.now() - began < this.plan.loadMs || !enough()) {
+      await sleep(clock, 200);
+      this.judgeAnswers(load);
+      if (clock.now() - began > MAX_LOAD_MS) throw new Error('too little happens');
+    }
+  }
+
+  /** L2. */
+  private judgeAnswers({ writers }: Load): void {
+    for (const writer of writers) {
+      const late = writer.overdue(this.cluster.clock.now());
+      if (late) this.violations.report('L2', `${late.writer}:${late.number} has no answer yet`);
+    }
+  }
+
+  private async settle(load: Load): Promise<void> {
+    const { writers, reader, members, watcher, progress } = load;
+    const checks = new SettledChecks(this.cluster, this.model, this.violations);
+    await this.until('L2', () =>
+      writers.flatMap(({ pending }) =>
+        [...pending].map(({ number, topic }) => `${topic} ${number}`),
+      ),
+    );
+    await this.until('L1', () => checks.notInSync());
+    await this.until('L5', () => checks.notDeleted());
+    await this.until('L1', () => checks.notCommitted());
+    const behind = (readUpTo: (topic: string, partition: number) => number): string[] =>
+      this.plan.topics.flatMap(({ topic, partitions }) =>
+        Array.from({ length: partitions }, (_, partition) => {
+          const end = this.judge.incarnations(topic, partition)[0]?.trueHighWatermark ?? 0;
+          const at = readUpTo(topic, partition);
+          return at < end ? [`${topic}-${partition}: ${at} of ${end}`] : [];
+        }).flat(),
+      );
+    await this.until('L3', () => behind((topic, partition) => reader.readUpTo(topic, partition)));
+    await this.until('L3', () =>
+      behind((topic, partition) => progress.get(`${topic}-${partition}`) ?? 0),
+    );
+    this.judge.settled();
+    checks.judgeBytes();
+    this.supervisor.stop();
+    this.countCompactions();
+    const readers: readonly (LoadReader | EndWatcher)[] = [reader, ...members, watcher];
+    await Promise.all(readers.map((one) => one.stop()));
+    await Promise.all(writers.map((writer) => writer.close()));
+    await this.cluster.stop();
+  }
+
+  private async until(invariant: string, missing: () => string[]): Promise<void> {
+    const { clock } = this.cluster;
+    const end = clock.now() + RECOVERY_MS;
+    for (let left = missing(); left.length > 0; left = missing()) {
+      if (clock.now() >= end) {
+        this.violations.report(
+          invariant,
+          `after ${RECOVERY_MS} ms without faults: ${left.join('; ')}`,
+        );
+        return;
+      }
+      await sleep(clock, 100);
+    }
+  }
+
+  private countCompactions(): void {
+    for (const id of this.cluster.brokerIds) {
+      for (const { compaction } of this.cluster.broker(id).logs?.directories() ?? []) {
+        this.compactions += compaction?.passes ?? 0;
+      }
+    }
+  }
+
+  private result(): SeedResult {
+    const { cluster, plan, nemesis, judge, options } = this;
+    const violation = this.violations.first;
+    const { tailLines = 30 } = options;
+    const faults = Object.fromEntries(nemesis?.counts ?? []);
+    const { acknowledged, read, unknown } = judge.counts;
+    return {
+      seed: plan.seed,
+      violation,
+      steps: cluster.clock.steps,
+      faults: nemesis?.faults ?? 0,
+      simulatedMs: Math.round(cluster.clock.now()),
+      coverage: {
+        ...this.audit.counts,
+        ...this.lives.counts,
+        compactions: this.compactions,
+        acknowledged,
+        read,
+        unknown,
+        ...faults,
+      },
+      trace: cluster.trace.digest,
+      tail: violation
+        ? cluster.logged
+            .slice(-tailLines)
+            .map(({ atMs, level, text }) => `${atMs.toFixed(1)} ${level} ${text}`)
+        : [],
+    };
+  }
+}
+
+function stackOf(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : 'something that is no Error';
+}
+
+interface Load {
+  readonly writers: readonly LoadWriter[];
+  readonly reader: PlainReader;
+  readonly members: readonly GroupMember[];
+  readonly watcher: EndWatcher;
+  readonly progress: GroupProgress;
+}
