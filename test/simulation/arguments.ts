@@ -11,6 +11,8 @@ export interface SimulateArguments {
   readonly trace: boolean;
   /** Processes. Never changes a result. */
   readonly workers: number;
+  /** Kinds of fault that are left out, to find out which one matters. */
+  readonly without: readonly string[];
   /** Plays the planted bugs instead. */
   readonly planted: boolean;
   /** One planted bug, by name. */
@@ -18,7 +20,7 @@ export interface SimulateArguments {
 }
 
 const usage =
-  'npm run --silent simulate -- [--seeds 1000] [--first-seed 1] [--workers N] [--json] | --seed N [--trace] | --planted [--bug NAME]';
+  'npm run --silent simulate -- [--seeds 1000] [--first-seed 1] [--workers N] [--without KIND,KIND] [--json] | --seed N [--trace] | --planted [--bug NAME]';
 const MAX_SEEDS = 10_000_000;
 
 export function parseArguments(args: readonly string[]): SimulateArguments {
@@ -31,6 +33,7 @@ export function parseArguments(args: readonly string[]): SimulateArguments {
     workers: values.workers === undefined ? availableParallelism() : number('workers', 1, 256),
     planted,
     bug: values.bug,
+    without: values.without === undefined ? [] : values.without.split(','),
   };
   if (values.seed !== undefined) {
     const seed = number('seed', 0, MAX_SEEDS);
@@ -53,6 +56,7 @@ function parse(args: readonly string[]) {
         trace: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         workers: { type: 'string' },
+        without: { type: 'string' },
         planted: { type: 'boolean', default: false },
         bug: { type: 'string' },
       },

@@ -16,7 +16,8 @@ async function main(): Promise<void> {
   await simulate(options);
 }
 
-async function simulate({ seeds, workers, json, trace }: SimulateArguments): Promise<void> {
+async function simulate(options: SimulateArguments): Promise<void> {
+  const { seeds, workers, without, json, trace } = options;
   const began = performance.now();
   const summing = new Summing();
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -24,7 +25,7 @@ async function simulate({ seeds, workers, json, trace }: SimulateArguments): Pro
     const onLine = trace
       ? (line: string): void => void process.stdout.write(`${line}\n`)
       : undefined;
-    const result = await playSeed(seeds[0]!, { onLine });
+    const result = await playSeed(seeds[0]!, { onLine, without });
     summing.add(result);
     say(`seed ${result.seed}: ${JSON.stringify(result.coverage)} trace ${result.trace}`);
     if (result.violation) say(failureText(result));
@@ -33,6 +34,7 @@ async function simulate({ seeds, workers, json, trace }: SimulateArguments): Pro
     await playSeeds({
       seeds,
       workers,
+      without,
       onResult: (result) => {
         summing.add(result);
         played += 1;

@@ -136,9 +136,9 @@ export class SeedRun {
     this.supervisor.start();
     const clients = ['writer', 'leader-writer', 'reader', 'member-1', 'member-2', 'watcher'];
     const parts = { ...this, admin, clients, coordinatorTrouble: this.trouble };
-    this.nemesis = new Nemesis(
-      new FaultWorld({ ...parts, plan, cluster, model: this.model, supervisor: this.supervisor }),
-    );
+    const { model, supervisor } = this;
+    const world = new FaultWorld({ ...parts, plan, cluster, model, supervisor });
+    this.nemesis = new Nemesis(world, this.options.without);
     this.nemesis.start();
     await this.underLoad(load, this.nemesis);
     cluster.note('HEALED');

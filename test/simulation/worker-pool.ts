@@ -9,6 +9,8 @@ import type { SeedResult } from './seed-run';
 export interface PoolOptions {
   readonly seeds: readonly number[];
   readonly workers: number;
+  /** Kinds of fault that are left out. */
+  readonly without: readonly string[];
   /** Loaded before anything else in each worker. */
   readonly preload?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -47,7 +49,7 @@ async function work(
   let child: ChildProcess | undefined;
   for (let seed = take(); seed !== undefined; seed = take()) {
     child ??= start(options);
-    const result = await playOn(child, seed);
+    const result = await playOn(child, seed, options.without);
     if (result) {
       finished(result);
       continue;
@@ -66,7 +68,11 @@ function start({ preload, env }: PoolOptions): ChildProcess {
 }
 
 /** undefined: it died, or hangs. */
-function playOn(child: ChildProcess, seed: number): Promise<SeedResult | undefined> {
+function playOn(
+  child: ChildProcess,
+  seed: number,
+  without: readonly string[],
+): Promise<SeedResult | undefined> {
   return new Promise((resolve) => {
     const end = (result: SeedResult | undefined): void => {
       clearTimeout(timer);
@@ -79,7 +85,7 @@ function playOn(child: ChildProcess, seed: number): Promise<SeedResult | undefin
     const timer = setTimeout(onExit, SEED_MS);
     child.on('message', onMessage);
     child.on('exit', onExit);
-    child.send(seed);
+    child.send({ seed, without });
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { playSeed } from './play-seed';
 
-process.on('message', (seed: number) => {
-  void playSeed(seed).then((result) => process.send?.(result));
+process.on('message', ({ seed, without }: { seed: number; without: readonly string[] }) => {
+  void playSeed(seed, { without }).then((result) => process.send?.(result));
 });
 process.on('disconnect', () => process.exit());

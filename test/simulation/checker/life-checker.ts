@@ -67,7 +67,7 @@ export class LifeChecker implements LifeObserver {
 
   dataPlaneMade(brokerId: number, dataPlane: DataPlane, alive: () => boolean): void {
     const manager = dataPlane.host as ReplicaManager;
-    const partitions = manager["partitions"];
+    const partitions: Map<string, Partition> = manager['partitions'];
     const add = partitions.set.bind(partitions);
     partitions.set = (key, partition) => {
       this.observe(brokerId, partition, alive);

@@ -29,7 +29,15 @@ export class Nemesis {
   private next: Timer | undefined;
   private healed = false;
 
-  constructor(private readonly world: FaultWorld) {}
+  private readonly kinds: readonly FaultKind[];
+
+  /** @param without names of kinds that are left out. */
+  constructor(
+    private readonly world: FaultWorld,
+    without: readonly string[] = [],
+  ) {
+    this.kinds = faultKinds.filter(({ name }) => !without.includes(name));
+  }
 
   get faults(): number {
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
@@ -80,12 +88,12 @@ export class Nemesis {
   }
 
   private choose(): FaultKind {
-    const total = faultKinds.reduce((sum, { weight }) => sum + weight, 0);
+    const total = this.kinds.reduce((sum, { weight }) => sum + weight, 0);
     let at = this.world.random.next() * total;
-    for (const kind of faultKinds) {
+    for (const kind of this.kinds) {
       at -= kind.weight;
       if (at < 0) return kind;
     }
-    return faultKinds[0]!;
+    return this.kinds[0]!;
   }
 }
