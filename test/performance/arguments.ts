@@ -6,26 +6,67 @@ import { TributaryError } from '@tributary/common';
 export const logMeasures = ['append', 'read', 'sync', 'recovery', 'open'] as const;
 export type LogMeasure = (typeof logMeasures)[number];
 
-export interface BenchArguments {
-  readonly suite: 'log';
+interface CommonArguments {
   readonly json: boolean;
   /** Where the scratch directory is made: a real disk, or the numbers say nothing about one. */
   readonly directory: string;
+}
+
+export interface LogArguments extends CommonArguments {
+  readonly suite: 'log';
   readonly repeats: number;
   readonly measures: readonly LogMeasure[];
 }
 
+export interface CatchUpArguments extends CommonArguments {
+  readonly suite: 'catch-up';
+  /** What the replica has to catch up. */
+  readonly gib: number;
+  /** Of each quiet window, and of the stall. */
+  readonly seconds: number;
+  readonly recordsPerSecond: number;
+  /** Of the brokers. */
+  readonly flags: readonly string[];
+}
+
+export type BenchArguments = LogArguments | CatchUpArguments;
+
 const usage =
   'npm run --silent bench -- log [--json] [--dir DIRECTORY] [--repeats 5] ' +
-  `[--only ${logMeasures.join(',')}]`;
+  `[--only ${logMeasures.join(',')}], or -- catch-up [--json] [--dir DIRECTORY] [--gib 2] ` +
+  '[--seconds 20] [--rate 300] [--catch-up-bytes-per-second N]';
 
 export function parseArguments(args: readonly string[]): BenchArguments {
   const { values, positionals } = parse(args);
-  if (positionals.length !== 1 || positionals[0] !== 'log') throw wrong('name one suite: log');
-  const repeats = Number(values.repeats);
-  if (!Number.isInteger(repeats) || repeats < 1 || repeats > 100) {
-    throw wrong(`--repeats ${values.repeats} is not a whole number from 1 to 100`);
-  }
+  const [suite] = positionals;
+  if (positionals.length === 1 && suite === 'log') return logArguments(values);
+  if (positionals.length === 1 && suite === 'catch-up') return catchUpArguments(values);
+  throw wrong('name one suite: log or catch-up');
+}
+
+type Values = ReturnType<typeof parse>['values'];
+
+function catchUpArguments(values: Values): CatchUpArguments {
+  const limit = values['catch-up-bytes-per-second'];
+  return {
+    suite: 'catch-up',
+    json: values.json,
+    directory: values.dir,
+    gib: wholeNumber('gib', values.gib, 64),
+    seconds: wholeNumber('seconds', values.seconds, 600),
+    recordsPerSecond: wholeNumber('rate', values.rate, 10_000),
+    flags: limit === undefined ? [] : ['--replication-catch-up-bytes-per-second', limit],
+  };
+}
+
+function wholeNumber(name: string, text: string, max: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw wrong(`--${name} ${text} is not a whole number from 1 to ${max}`);
+}
+
+function logArguments(values: Values): LogArguments {
+  const repeats = wholeNumber('repeats', values.repeats, 100);
   const measures = values.only.split(',').map((name) => {
     const known = logMeasures.find((one) => one === name);
     if (!known) throw wrong(`--only ${name}: there are ${logMeasures.join(', ')}`);
@@ -43,6 +84,10 @@ function parse(args: readonly string[]) {
         json: { type: 'boolean', default: false },
         dir: { type: 'string', default: tmpdir() },
         repeats: { type: 'string', default: '5' },
+        gib: { type: 'string', default: '2' },
+        seconds: { type: 'string', default: '20' },
+        rate: { type: 'string', default: '300' },
+        'catch-up-bytes-per-second': { type: 'string' },
         only: { type: 'string', default: logMeasures.join(',') },
       },
     });

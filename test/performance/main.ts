@@ -1,11 +1,13 @@
 /**
- * The bench: `npm run --silent bench -- log --json`. Compares the log with a floor that is measured in the same run (the
+ * The bench. `npm run --silent bench -- log --json` compares the log with a floor that is measured in the same run (the
  * same file calls on the same sizes and one CRC pass), turn by turn, because a machine is never as quiet as the
- * differences are small. Prints a table; with --json the last line of standard output is one object.
+ * differences are small; `-- catch-up` what others notice of a replica that catches up. Prints a table; with --json the
+ * last line of standard output is one object.
  */
 import { setFlagsFromString } from 'node:v8';
 import { errorCodes, TributaryError } from '@tributary/common';
 import { parseArguments } from './arguments';
+import { benchCatchUp } from './catch-up/bench-catch-up';
 import { benchLog } from './log/bench-log';
 import { ScratchDirectory } from './scratch-directory';
 
@@ -18,9 +20,11 @@ async function main(): Promise<void> {
   process.once('SIGINT', () => stop(scratch, 130));
   process.once('SIGTERM', () => stop(scratch, 143));
   try {
-    const { table, summary } = await benchLog(scratch, options, (line) =>
-      process.stderr.write(`${line}\n`),
-    );
+    const print = (line: string): void => void process.stderr.write(`${line}\n`);
+    const { table, summary } =
+      options.suite === 'log'
+        ? await benchLog(scratch, options, print)
+        : await benchCatchUp(scratch, options, print);
     process.stdout.write(table);
     if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`);
   } finally {

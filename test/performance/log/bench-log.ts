@@ -1,5 +1,5 @@
 /** All measures of the log, what is expected of each, and the report. Called by the bench. */
-import type { BenchArguments, LogMeasure } from '../arguments';
+import type { LogArguments, LogMeasure } from '../arguments';
 import { holdContests, titleOf, type Contest, type Outcome } from '../contest';
 import type { ScratchDirectory } from '../scratch-directory';
 import { appendContest } from './append-contest';
@@ -43,7 +43,7 @@ export interface LogReport {
 
 export async function benchLog(
   scratch: ScratchDirectory,
-  { repeats, measures }: BenchArguments,
+  { repeats, measures }: LogArguments,
   onProgress: (line: string) => void,
 ): Promise<LogReport> {
   const lines: string[] = [row('measure', 'MB/s', 'floor', 'ratio', 'from-to', 'wanted')];
