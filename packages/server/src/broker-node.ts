@@ -189,7 +189,7 @@ export class BrokerNode {
         controlledShutdownMs: config.shutdownTimeoutMs,
         coordinatorReadyMs: config.startTimeoutMs,
       },
-      dataLimits: { catchUpBytesPerSecond: config.replicationCatchUpBytesPerSecond || undefined },
+      dataLimits: { catchUpBytesPerSecond: config.replicationCatchUpBytesPerSecond },
       ...(previousTicket ? { previousTicket } : {}),
       saveSessionTicket: (ticket) => parts.saveSessionTicket?.(ticket),
       onFatal: (error) => parts.onFatal?.(error),

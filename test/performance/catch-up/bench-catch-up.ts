@@ -61,7 +61,7 @@ export async function benchCatchUp(
   const cluster = await DevCluster.start({
     brokers: 3,
     directory: scratch.make('cluster'),
-    environment: { TRIBUTARY_BENCH_STALL: stallFile },
+    environment: { BENCH_STALL_FILE: stallFile },
     place: (id) => (id === FOLLOWER ? { script: join(__dirname, 'stalling-broker.js') } : {}),
     flags: options.flags,
   });

@@ -1,6 +1,6 @@
 /**
  * The bench's own entry point of a broker: as the real one, but its disk completes no sync while the file that
- * TRIBUTARY_BENCH_STALL names is there. Started by the bench in place of the broker's own.
+ * BENCH_STALL_FILE names is there. Started by the bench in place of the broker's own.
  */
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -35,7 +35,7 @@ class StallingDisk extends NodeDisk {
   }
 }
 
-const disk = new StallingDisk(process.env.TRIBUTARY_BENCH_STALL ?? '');
+const disk = new StallingDisk(process.env.BENCH_STALL_FILE ?? '');
 void runBroker(process.argv.slice(2), process.env, (config, logger) =>
   diskParts(config, logger, { clock: systemClock, disk }),
 );

@@ -4,9 +4,6 @@
  */
 import { MAX_FUTURE_MS } from '@tributary/record';
 
-/** See docs/adr/0019: about what a broker on two cores can push beside its clients without their noticing. */
-export const DEFAULT_CATCH_UP_BYTES_PER_SECOND = 64 * 1024 * 1024;
-
 export interface DataLimits {
   /** A follower that was not caught up for so long leaves the ISR. */
   readonly replicaLagTimeMaxMs: number;
@@ -30,7 +27,10 @@ export interface DataLimits {
   /** On a catch-up stream, instead of the two above: each push is short, so that what is urgent comes between. */
   readonly catchUpPushBytes: number;
   readonly catchUpCreditBytes: number;
-  /** What this broker pushes to all that catch up from it. undefined: as fast as they take it. */
+  /**
+   * What this broker pushes to all that catch up from it, and again what it takes in. undefined: a rate of its own finding,
+   * see CatchUpThrottle.
+   */
   readonly catchUpBytesPerSecond: number | undefined;
   /** Pushes of one stream that are read from the disk, or were and wait for their turn. */
   readonly maxColdPushes: number;
@@ -81,10 +81,10 @@ export const defaultDataLimits: DataLimits = {
   attachCreditBytes: 4 * 1024 * 1024,
   catchUpFromBytes: 16 * 1024 * 1024,
   catchUpUntilBytes: 2 * 1024 * 1024,
-  catchUpPushBytes: 256 * 1024,
-  catchUpCreditBytes: 1024 * 1024,
+  catchUpPushBytes: 128 * 1024,
+  catchUpCreditBytes: 512 * 1024,
   maxColdPushes: 4,
-  catchUpBytesPerSecond: DEFAULT_CATCH_UP_BYTES_PER_SECOND,
+  catchUpBytesPerSecond: undefined,
   replicationHelloTimeoutMs: 5_000,
   firstRetryMs: 50,
   maxRetryMs: 1_000,

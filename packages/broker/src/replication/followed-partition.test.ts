@@ -56,6 +56,7 @@ function followed(
     up: true,
     send: (message) => sent.push(message),
     nextAttachId: () => (ids += 1),
+    throttle: undefined,
     creditBytes: 4 * 1024 * 1024,
     move: (_, toCatchUp) => void moved.push(toCatchUp),
     heard: () => undefined,

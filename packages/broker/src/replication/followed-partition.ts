@@ -32,6 +32,7 @@ import {
 } from '@tributary/protocol';
 import { followLogStart } from '../partition/log-starts';
 import type { Partition } from '../partition/partition';
+import type { CatchUpThrottle } from './catch-up-throttle';
 import type { DataLimits } from './data-limits';
 import { OwedAcknowledgements } from './owed-acknowledgements';
 import type { LeaderEnd } from './refill';
@@ -49,6 +50,8 @@ export interface FollowedPartitionHost {
   send(message: FollowUpInput): void;
   readonly up: boolean;
   nextAttachId(): number;
+  /** Of a catch-up stream: an acknowledgement, and the credit in it, waits for its turn there. */
+  readonly throttle: CatchUpThrottle | undefined;
   heard(partition: Partition, leader: LeaderEnd): void;
   /** The partition belongs on the other stream to the same leader; this one is stopped. */
   move(followed: FollowedPartition, toCatchUp: boolean): void;
@@ -65,6 +68,7 @@ export class FollowedPartition {
   private retryTimer: Timer | undefined;
   private stopped = false;
   private settling = false;
+  private waitsForTurn = false;
   private readonly unwatch: () => void;
 
   constructor(
@@ -229,10 +233,23 @@ export class FollowedPartition {
 
   /** After an append or a mark, and when the device has more. */
   private acknowledge(): void {
+    const { throttle } = this.host;
+    if (!throttle) this.sendOwed();
+    else if (!this.waitsForTurn) {
+      this.waitsForTurn = true;
+      throttle.wait(() => {
+        this.waitsForTurn = false;
+        return this.sendOwed();
+      });
+    }
+  }
+
+  /** Answers the credit that it gave back, in bytes. */
+  private sendOwed(): number {
     const { partition, leaderEpoch } = this;
-    if (!this.accepted || !this.isCurrent) return;
+    if (!this.accepted || !this.isCurrent) return 0;
     const owed = this.owed.take(partition.acknowledgeable);
-    if (!owed) return;
+    if (!owed) return 0;
     this.host.send({
       acknowledge: {
         topicId: partition.topicId,
@@ -243,6 +260,7 @@ export class FollowedPartition {
         ...owed,
       },
     });
+    return owed.creditBytes;
   }
 
   private truncate(answer: Truncate): void {

@@ -23,6 +23,7 @@ import {
   type Transport,
 } from '@tributary/protocol';
 import type { Partition } from '../partition/partition';
+import type { CatchUpThrottle } from './catch-up-throttle';
 import type { DataLimits } from './data-limits';
 import type { LeaderEnd } from './refill';
 import { FollowedPartition, type FollowedPartitionHost } from './followed-partition';
@@ -44,6 +45,8 @@ export interface FollowerLinkHost {
   /** undefined: this broker is not registered now, and may not follow. */
   hello(leaderId: number): ClientHelloInput | undefined;
   nextAttachId(): number;
+  /** Of what comes on all catch-up streams. */
+  readonly throttle: CatchUpThrottle;
   /** The leader wants this partition of the link on the other stream. */
   move(partition: Partition, to: StreamKind): void;
   /** What came with a push or a mark of the leader was taken in. */
@@ -87,6 +90,10 @@ export class FollowerLink implements FollowedPartitionHost {
 
   nextAttachId(): number {
     return this.host.nextAttachId();
+  }
+
+  get throttle(): CatchUpThrottle | undefined {
+    return this.kind === 'catch-up' ? this.host.throttle : undefined;
   }
 
   get creditBytes(): number {

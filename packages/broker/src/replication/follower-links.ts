@@ -4,6 +4,7 @@
  */
 import { partitionKey } from '@tributary/common';
 import type { Partition } from '../partition/partition';
+import { CatchUpThrottle } from './catch-up-throttle';
 import { FollowerLink, type FollowerLinkHost } from './follower-link';
 import type { StreamKind } from './stream-kind';
 
@@ -11,7 +12,11 @@ export class FollowerLinks {
   private readonly links = new Map<string, FollowerLink>();
   private readonly linkOf = new Map<string, FollowerLink>();
 
-  constructor(private readonly host: Omit<FollowerLinkHost, 'move'>) {}
+  readonly throttle: CatchUpThrottle;
+
+  constructor(private readonly host: Omit<FollowerLinkHost, 'move' | 'throttle'>) {
+    this.throttle = new CatchUpThrottle(host.clock, host.limits.catchUpBytesPerSecond, false);
+  }
 
   /** As its state says; a partition without a leader is followed nowhere. */
   follow(partition: Partition): void {
@@ -49,6 +54,7 @@ export class FollowerLinks {
     for (const link of this.links.values()) link.close();
     this.links.clear();
     this.linkOf.clear();
+    this.throttle.close();
   }
 
   private followOn(kind: StreamKind, partition: Partition): void {
@@ -57,8 +63,9 @@ export class FollowerLinks {
     const name = nameOf(state.leaderId, kind);
     let link = this.links.get(name);
     if (!link) {
+      const { throttle } = this;
       const move = (moved: Partition, to: StreamKind): void => this.move(moved, to);
-      link = new FollowerLink(state.leaderId, kind, { ...this.host, move });
+      link = new FollowerLink(state.leaderId, kind, { ...this.host, throttle, move });
       this.links.set(name, link);
     }
     this.linkOf.set(keyOf(partition), link);

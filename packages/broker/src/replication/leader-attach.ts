@@ -39,6 +39,7 @@ export class LeaderAttach implements Attachment {
   private pushedTo: number;
   private acknowledgedTo: number;
   private credit: number;
+  private writtenTo: number;
   private reading = false;
   private over = false;
   private sentHighWatermark = -1;
@@ -56,6 +57,7 @@ export class LeaderAttach implements Attachment {
     this.leaderEpoch = attach.leaderEpoch;
     this.pushedTo = attach.logEndOffset;
     this.acknowledgedTo = attach.logEndOffset;
+    this.writtenTo = partition.log.logEndOffset;
     this.credit = Math.max(1, attach.creditBytes);
     partition.logStarts.confirmed(owner.brokerId, attach.logStartOffset);
   }
@@ -89,6 +91,14 @@ export class LeaderAttach implements Attachment {
   /** About how many bytes the follower is behind. */
   get bytesBehind(): number {
     return this.partition.log.bytesFrom(this.acknowledgedTo);
+  }
+
+  /** About how many bytes were written since the last call, or the attach. */
+  takeWritten(): number {
+    const { log } = this.partition;
+    const bytes = log.bytesFrom(this.writtenTo);
+    this.writtenTo = log.logEndOffset;
+    return bytes;
   }
 
   /** A mark would say more than the last one did. */
@@ -202,10 +212,12 @@ export class LeaderAttach implements Attachment {
     this.acknowledgedTo = logEndOffset;
     this.credit += creditBytes;
     this.partition.logStarts.confirmed(this.brokerId, logStartOffset);
+    this.owner.progressed(this);
+    // Moved: the attach that follows says what the follower has, and may make it a member of the ISR.
+    if (this.over) return;
     const caughtUpAt = this.marks.reached(markId, logEndOffset);
     const { brokerId } = this;
     this.partition.dispatch({ kind: 'acknowledged', brokerId, logEndOffset, caughtUpAt });
     this.logMoved();
-    this.owner.progressed(this);
   }
 }

@@ -232,6 +232,12 @@ export class LeaderStream implements AttachOwner {
     });
   }
 
+  /** They have to be pushed, too. */
+  private noteWrites(): void {
+    const bytes = [...this.attaches.values()].reduce((sum, one) => sum + one.takeWritten(), 0);
+    this.host.throttle.noteWrites(this, (bytes * 1000) / this.host.limits.markIntervalMs);
+  }
+
   private kindFor({ state }: Partition, bytesBehind: number): StreamKind {
     const { brokerId, kind, host } = this;
     return streamFor(state, { brokerId, bytesBehind }, kind, host.limits);
@@ -255,6 +261,7 @@ export class LeaderStream implements AttachOwner {
       const attaches = [...this.attaches.values()];
       this.sendMarks(attaches.filter((one) => one.lastMarkAt <= quietSince));
       for (const attach of attaches) this.moveIfDue(attach);
+      if (this.kind === 'catch-up') this.noteWrites();
       this.armMarkTimer();
     });
   }
@@ -284,6 +291,7 @@ export class LeaderStream implements AttachOwner {
     if (this.over) return;
     this.over = true;
     this.queue.close();
+    this.host.throttle.noteWrites(this, 0);
     this.helloTimer.cancel();
     this.markTimer?.cancel();
     this.newsTimer?.cancel();

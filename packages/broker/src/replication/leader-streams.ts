@@ -40,7 +40,7 @@ export class LeaderStreams implements LeaderStreamHost {
   constructor(private readonly options: LeaderStreamsOptions) {
     this.clock = options.clock;
     this.limits = options.limits;
-    this.throttle = new CatchUpThrottle(options.clock, options.limits.catchUpBytesPerSecond);
+    this.throttle = new CatchUpThrottle(options.clock, options.limits.catchUpBytesPerSecond, true);
   }
 
   get handlers(): readonly Handler[] {

@@ -263,7 +263,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   }
 
   setCatchUpRate(bytesPerSecond: number | undefined): void {
-    this.leaderStreams.throttle.setRate(bytesPerSecond);
+    for (const { throttle } of [this.leaderStreams, this.links]) throttle.setRate(bytesPerSecond);
   }
 
   // ---- for the handlers ----

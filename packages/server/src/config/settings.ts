@@ -3,7 +3,6 @@
  * and environment variable are derived from the field (`brokerId`: `--broker-id`, `TRIBUTARY_BROKER_ID`), so
  * that they cannot drift apart. Called by `load-config.ts` and by what prints the settings.
  */
-import { defaultDataLimits } from '@tributary/broker';
 import { z } from 'zod';
 import { parseDirectories } from './directories';
 import { parseListeners, parseZooKeeper } from './endpoints';
@@ -59,9 +58,11 @@ export const settingsSchema = z.object({
   zombieGraceMs: whole(1000, 3_600_000)
     .default(10_000)
     .describe('acks 0 and 1 are refused after ZooKeeper and controller were silent for this long'),
-  replicationCatchUpBytesPerSecond: whole(0, 10 ** 12)
-    .default(defaultDataLimits.catchUpBytesPerSecond ?? 0)
-    .describe('what this broker sends to replicas far behind, in all; 0: no limit'),
+  replicationCatchUpBytesPerSecond: whole(1, 10 ** 12)
+    .optional()
+    .describe(
+      'what this broker sends to replicas far behind, and takes in as one; default: a moderate rate',
+    ),
   logMaintenanceIntervalMs: whole(100, 3_600_000)
     .default(30_000)
     .describe('how often retention and compaction look at the logs'),
