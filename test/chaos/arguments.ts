@@ -13,6 +13,8 @@ export interface ChaosArguments {
   readonly repeat: number;
   readonly seed: number;
   readonly report: string | undefined;
+  /** Logs and data stay, also where all is well. */
+  readonly keep: boolean;
   readonly partitions: number;
   readonly recordsPerSecond: number;
   readonly zookeeperNodes: 1 | 3;
@@ -54,6 +56,7 @@ export function parseArguments(args: readonly string[]): ChaosCommand {
       repeat: number('--repeat', values.repeat, 1, 1000),
       seed: number('--seed', values.seed, 0, 2 ** 32 - 1),
       report: values.report,
+      keep: values.keep === true,
       partitions: number('--partitions', values.partitions, 1, 1000),
       recordsPerSecond: number('--rate', values.rate, 10, 100_000),
       zookeeperNodes: zookeeperNodes as 1 | 3,
@@ -80,6 +83,7 @@ export function help(): string {
     '  --target T               leader, controller or both; default leader, with --repeat all three in turn',
     '  --from F                 partition-leader: peers, zookeeper, both, one-way; default both, with --repeat all in turn',
     '  --report FILE.html       one page that shows all runs',
+    '  --keep                   logs and data are kept, also of a clean run',
     '  --json                   the last line of standard output is one object',
     '  --partitions N           of the topic that is measured; default 12',
     '  --rate N                 records a second over all of them; default 2400',
@@ -101,6 +105,7 @@ function parse(args: readonly string[]) {
       options: {
         help: { type: 'boolean', short: 'h' },
         json: { type: 'boolean', default: false },
+        keep: { type: 'boolean', default: false },
         seconds: { type: 'string' },
         target: { type: 'string' },
         from: { type: 'string' },

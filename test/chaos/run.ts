@@ -50,7 +50,7 @@ export async function runOnce(
   const run = new Run(scenario, options, cluster, print);
   try {
     const picture = await run.play();
-    keep = !picture.result.clean;
+    keep = options.keep || !picture.result.clean;
     return picture;
   } finally {
     await run.close();
@@ -135,7 +135,8 @@ class Run {
       const { outOfSync } = this.watch;
       this.violate(`stuck: ${outOfSync.length} partitions are not back in full ISR ${limit + STUCK_AFTER_MS} ms after the last fault: ${outOfSync.slice(0, 5).join(', ')}`); // prettier-ignore
     }
-    const took = Math.max(0, timeline.nowMs - healedAt);
+    const backMs = this.watch.allInSync ? this.watch.inSyncSinceMs : timeline.nowMs;
+    const took = Math.max(0, backMs - healedAt);
     if (took > limit) this.violate(`recovery took ${took} ms, more than ${limit} ms`);
     return took;
   }

@@ -32,6 +32,8 @@ export class ClusterWatch {
   private ineligible = new Set<number>();
   private controllerId: number | undefined;
   private wasInSync = true;
+  /** When all replicas got back into the ISR last; undefined: they were never out of it. */
+  private backInSyncMs: number | undefined;
 
   constructor(
     private readonly client: Client,
@@ -39,6 +41,10 @@ export class ClusterWatch {
     private readonly timeline: Timeline,
   ) {
     this.topics = topics.map((topic) => new TopicWatch(topic));
+  }
+
+  get inSyncSinceMs(): number {
+    return this.backInSyncMs ?? 0;
   }
 
   get controller(): number | undefined {
@@ -145,7 +151,10 @@ export class ClusterWatch {
 
   private noteSync(): void {
     const inSync = this.allInSync;
-    if (inSync && !this.wasInSync) this.timeline.note('all replicas are back in the ISR');
+    if (inSync && !this.wasInSync) {
+      this.backInSyncMs = this.timeline.nowMs;
+      this.timeline.note('all replicas are back in the ISR');
+    }
     this.wasInSync = inSync;
   }
 }
