@@ -97,21 +97,24 @@ async function lookUp(client: Client, load: Load): Promise<TimeLookup[]> {
   return lookups;
 }
 
-/** After an orderly stop: the logs of all replicas are the same, byte for byte. Answers where they are not. */
-export function compareReplicaFiles(directory: string, brokerIds: readonly number[]): string[] {
+/**
+ * After an orderly stop: the logs of all replicas are the same, byte for byte. Answers where they are not.
+ * @param assignments by partition, the brokers that have it
+ */
+export function compareReplicaFiles(
+  directory: string,
+  assignments: ReadonlyMap<number, readonly number[]>,
+): string[] {
   const problems: string[] = [];
-  const [first, ...others] = brokerIds.map((id) => join(directory, `broker-${id}`));
-  const partitions = readdirSync(first!)
-    .filter((name) => name.startsWith(`${topics.main}-`) && /-\d+$/.test(name))
-    .filter((name) => !name.startsWith(topics.weak) && !name.startsWith(topics.compacted))
-    .slice(0, MAX_PARTITIONS);
-  for (const partition of partitions) {
-    const expected = logBytes(join(first!, partition));
-    for (const other of others) {
-      const found = logBytes(join(other, partition));
-      if (found.equals(expected)) continue;
-      problems.push(`replicas of ${partition} differ: ${expected.length} bytes in ${first}, ${found.length} in ${other}`); // prettier-ignore
-    }
+  for (const [partition, brokers] of [...assignments].slice(0, MAX_PARTITIONS)) {
+    const logs = brokers.map((id) =>
+      join(directory, `broker-${id}`, `${topics.main}-${partition}`),
+    );
+    const [expected, ...others] = logs.map(logBytes);
+    others.forEach((found, index) => {
+      if (found.equals(expected!)) return;
+      problems.push(`replicas of partition ${partition} differ: ${expected!.length} bytes in ${logs[0]}, ${found.length} in ${logs[index + 1]}`); // prettier-ignore
+    });
   }
   return problems;
 }

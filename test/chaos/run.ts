@@ -36,7 +36,7 @@ export async function runOnce(
   options: RunOptions,
   print: (line: string) => void,
 ): Promise<RunPicture> {
-  print(`starting ZooKeeper (${options.zookeeperNodes} nodes) and three brokers for ${scenario.name}, seed ${options.seed}`); // prettier-ignore
+  print(`starting ZooKeeper (${options.zookeeperNodes} nodes) and brokers for ${scenario.name}, seed ${options.seed}`); // prettier-ignore
   const cluster = await ChaosCluster.start({
     needs: scenario.needs,
     zookeeperNodes: options.zookeeperNodes,
@@ -78,7 +78,12 @@ class Run {
     const { partitions, recordsPerSecond } = options;
     this.timeline = new Timeline(print);
     this.client = createClient({ brokers: cluster.addresses, clientId: 'chaos-watch' });
-    this.watch = new ClusterWatch(this.client, Object.values(topics), this.timeline);
+    this.watch = new ClusterWatch(
+      this.client,
+      cluster.brokerIds,
+      Object.values(topics),
+      this.timeline,
+    );
     this.firstAcks = new FirstAcknowledgements(this.timeline, this.watch);
     const { addresses: brokers, zookeeper } = cluster;
     this.load = new Load({ brokers, zookeeper, partitions, recordsPerSecond }, (write, at) =>
@@ -158,7 +163,7 @@ class Run {
     if (load.errors > 0 && !scenario.errorsAllowed) this.violate(`${load.errors} errors reached the application: ${load.errorTexts[0]}`); // prettier-ignore
     await this.close();
     await cluster.stop();
-    for (const problem of compareReplicaFiles(cluster.directory, cluster.brokerIds)) this.violate(problem); // prettier-ignore
+    for (const problem of compareReplicaFiles(cluster.directory, watch.replicas())) this.violate(problem); // prettier-ignore
     const { examples: _told, ...counts } = verdict;
     const firstFault = timeline.startedAt + (timeline.faults[0]?.fromMs ?? 0);
     const waits = [...longestWaits(load.main, firstFault).values()];

@@ -12,7 +12,7 @@ import { between, type Link, type Network } from './network';
 import { SmallDisk } from './small-disk';
 
 /** Parts that cost something, so that a cluster has them only where a scenario needs them. */
-export type Need = 'network' | 'small-disk' | 'faulty-brokers';
+export type Need = 'network' | 'small-disk' | 'faulty-brokers' | 'fourth-broker';
 
 export interface ChaosClusterOptions {
   readonly needs: readonly Need[];
@@ -26,12 +26,13 @@ export interface ChaosClusterOptions {
 /** The one whose disk can be filled where a mount is allowed. */
 export const SMALL_DISK_BROKER = 2;
 
-const BROKERS = [1, 2, 3] as const;
+const BROKERS: readonly number[] = [1, 2, 3];
+const FOURTH_BROKER = 4;
 const STARTED_WITHIN_MS = 90_000;
 const ZOOKEEPER_STARTS_WITHIN_MS = 30_000;
 
 export class ChaosCluster {
-  readonly brokerIds: readonly number[] = BROKERS;
+  readonly brokerIds: readonly number[];
   private readonly faults = new Map<number, BrokerFaults>();
   private network: Network | undefined;
   private smallDisk: SmallDisk | undefined;
@@ -40,7 +41,10 @@ export class ChaosCluster {
   private constructor(
     readonly directory: string,
     readonly options: ChaosClusterOptions,
-  ) {}
+  ) {
+    const isWide = options.needs.includes('fourth-broker');
+    this.brokerIds = isWide ? [...BROKERS, FOURTH_BROKER] : BROKERS;
+  }
 
   static async start(options: ChaosClusterOptions): Promise<ChaosCluster> {
     const directory = mkdtempSync(join(tmpdir(), 'tributary-chaos-'));
@@ -169,7 +173,12 @@ export class ChaosCluster {
     }
     const { network } = this;
     this.dev = await DevCluster.start({
-      ...{ brokers: BROKERS.length, zookeeperNodes, sessionTimeoutMs, directory: this.directory },
+      ...{
+        brokers: this.brokerIds.length,
+        zookeeperNodes,
+        sessionTimeoutMs,
+        directory: this.directory,
+      },
       flags: ['--log-maintenance-interval-ms', String(logMaintenanceMs)],
       place: (id) => this.placeOf(id),
       ...(network?.zookeeperHost ? { zookeeperHost: network.zookeeperHost } : {}),

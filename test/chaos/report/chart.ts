@@ -91,10 +91,10 @@ function bands({ bands: all }: RunPicture, { x, bandHeight }: Frame): string[] {
   return [...rects, ...names, `<text x="${LEFT}" y="${top - 8}">leader of each partition${more}</text>`]; // prettier-ignore
 }
 
-/** Brokers 1 to 3 have colours of their own. */
+/** Brokers 1 to 4 have colours of their own. */
 export function brokerClass(leader: number | undefined): string {
   if (leader === undefined) return 'none';
-  return leader >= 1 && leader <= 3 ? `b${leader}` : 'b0';
+  return leader >= 1 && leader <= 4 ? `b${leader}` : 'b0';
 }
 
 function faultMarks({ faults }: RunPicture, { x, height }: Frame): string[] {

@@ -18,7 +18,7 @@ export function renderReport(pictures: readonly RunPicture[]): string {
   const runs = pictures.length;
   const body = [
     `<h1>Chaos: ${escapeHtml(scenario)}</h1>`,
-    `<p class="soft">${runs} ${runs === 1 ? 'run' : 'runs'} on three brokers, ${results[0]!.partitions} partitions, ${results[0]!.recordsPerSecond} records/s, acks=all, idempotent, replication factor 3, min ISR 2</p>`,
+    `<p class="soft">${runs} ${runs === 1 ? 'run' : 'runs'} of real brokers and a real ZooKeeper, ${results[0]!.partitions} partitions, ${results[0]!.recordsPerSecond} records/s, acks=all, idempotent, replication factor 3, min ISR 2</p>`,
     verdict(results),
     figures(results),
     ...pictures.map(run),

@@ -6,7 +6,7 @@ import { chooseVictim, leaderOf } from './victims';
 const FULL_MS = 6_000;
 const SLOW_MS = 6_000;
 const SYNC_DELAY_MS = 1_500;
-const APPEND_DELAY_MS = 15;
+const APPEND_DELAY_MS = 4;
 const READ_DELAY_MS = 100;
 
 export const diskFull: Scenario = {
@@ -30,7 +30,7 @@ export const diskFull: Scenario = {
 
 export const slowDisk: Scenario = {
   name: 'slow-disk',
-  summary: 'the disk of one leader takes 15 ms for an append and 1.5 s for a sync, for 6 s',
+  summary: 'the disk of one leader takes 4 ms for an append and 1.5 s for a sync, for 6 s',
   needs: ['faulty-brokers'],
   uses: 'target',
   roundSeconds: () => 10,

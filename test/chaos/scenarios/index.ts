@@ -8,6 +8,7 @@ import { killController, killLeader } from './kill-leader';
 import { partitionLeader } from './partition-leader';
 import { pauseLeader } from './pause-leader';
 import { randomScenario } from './random';
+import { reassignUnderLoad } from './reassign-under-load';
 import { rollingRestart } from './rolling-restart';
 import { zookeeperLeaderKill, zookeeperQuorumLoss } from './zookeeper-down';
 
@@ -23,6 +24,7 @@ const single: readonly Scenario[] = [
   diskFull,
   slowDisk,
   clockJump,
+  reassignUnderLoad,
   deleteAndRecreate,
 ];
 

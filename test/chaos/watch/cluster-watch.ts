@@ -37,6 +37,7 @@ export class ClusterWatch {
 
   constructor(
     private readonly client: Client,
+    private readonly brokerIds: readonly number[],
     topics: readonly string[],
     private readonly timeline: Timeline,
   ) {
@@ -71,6 +72,12 @@ export class ClusterWatch {
     return [...this.topics[0]!.partitions.values()]
       .filter(({ leader }) => leader === broker)
       .map(({ partition }) => partition);
+  }
+
+  /** By partition of the first topic, as last seen. */
+  replicas(): Map<number, readonly number[]> {
+    const { partitions } = this.topics[0]!;
+    return new Map([...partitions].map(([partition, { replicas }]) => [partition, replicas]));
   }
 
   changesOf(topic: string): readonly LeaderChange[] {
@@ -126,7 +133,7 @@ export class ClusterWatch {
     const eligible = new Set(
       cluster.brokers.filter((broker) => broker.eligible).map(({ brokerId }) => brokerId),
     );
-    for (const broker of [1, 2, 3]) {
+    for (const broker of this.brokerIds) {
       const out = !eligible.has(broker);
       if (out === this.ineligible.has(broker)) continue;
       this.timeline.note(out ? `noticed: broker ${broker} is out` : `broker ${broker} is back`);
