@@ -30,6 +30,14 @@ export interface ControlLimits {
   readonly resignPauseMs: number;
   /** Replicas that did not confirm their deletion are told again after this long. */
   readonly deletionRetryMs: number;
+  /** Partitions whose replicas are moved at once; the others wait, as stored. */
+  readonly maxMovesAtOnce: number;
+  /** How long the preferred leader must have been ready, at least, before it gets its partitions back by itself. */
+  readonly preferredLeaderDelayMs: number;
+  /** Partitions that go back to their preferred leaders at once. */
+  readonly maxPreferredMovesAtOnce: number;
+  /** Between two such lots. */
+  readonly preferredLeaderPauseMs: number;
   /** Time for the first contact with the coordinator at start. */
   readonly coordinatorReadyMs: number;
   readonly maxPartitionsPerTopic: number;
@@ -55,6 +63,10 @@ export const defaultControlLimits: ControlLimits = {
   preemptionRetryMaxMs: 1_000,
   resignPauseMs: 1_000,
   deletionRetryMs: 2_000,
+  maxMovesAtOnce: 16,
+  preferredLeaderDelayMs: 15_000,
+  maxPreferredMovesAtOnce: 100,
+  preferredLeaderPauseMs: 500,
   coordinatorReadyMs: 15_000,
   maxPartitionsPerTopic: 1_000,
   defaultPartitions: 1,

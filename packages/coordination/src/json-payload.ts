@@ -58,6 +58,14 @@ export class JsonPayload {
     return this.entries(field).map(([key]) => [key, this.object(field).integers(key)]);
   }
 
+  integerMap(field: string): [string, number][] {
+    return this.entries(field).map(([key]) => [key, this.object(field).integer(key)]);
+  }
+
+  has(field: string): boolean {
+    return (this.fields[field] ?? undefined) !== undefined;
+  }
+
   object(field: string): JsonPayload {
     const value = this.fields[field];
     if (!isObject(value)) return this.refuse(field);

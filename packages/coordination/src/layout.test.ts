@@ -104,6 +104,27 @@ describe('payloads, as Kafka writes them', () => {
     expect(decodePartitionState('orders', 7, data)).toEqual(state);
   });
 
+  test('a partition state says who takes part, and in which broker epochs the seats were given', () => {
+    const state = {
+      topic: 'orders',
+      topicId: 'abc',
+      partition: 7,
+      leader: 2,
+      leaderEpoch: 3,
+      controllerEpoch: 9,
+      isr: [2],
+      eligibleLeaders: [1],
+      replicas: [1, 2],
+      seatEpochs: new Map([
+        [2, 520],
+        [1, 17],
+      ]),
+    };
+    const data = encodePartitionState(state);
+    expect(json(data)).toMatchObject({ replicas: [1, 2], seat_epochs: { 1: 17, 2: 520 } });
+    expect(decodePartitionState('orders', 7, data)).toEqual(state);
+  });
+
   test('/controller is version 2, /controller_epoch plain digits', () => {
     const node = { brokerId: 1, controllerEpoch: 5, claim: 'c' };
     const data = encodeController(node, 17);

@@ -177,6 +177,8 @@ export function encodePartitionState(state: StoredPartitionState): Buffer {
     isr: state.isr,
     eligible_leaders: state.eligibleLeaders,
     topic_id: state.topicId,
+    ...(state.replicas ? { replicas: state.replicas } : {}),
+    ...(state.seatEpochs ? { seat_epochs: Object.fromEntries(state.seatEpochs) } : {}),
   });
 }
 
@@ -186,6 +188,8 @@ export function decodePartitionState(
   data: Buffer,
 ): StoredPartitionState {
   const payload = JsonPayload.parse(paths.partitionState(topic, partition), data, 1);
+  const replicas = payload.has('replicas') ? payload.integers('replicas') : undefined;
+  const seats = payload.has('seat_epochs') ? payload.integerMap('seat_epochs') : undefined;
   return {
     topic,
     topicId: payload.string('topic_id'),
@@ -195,6 +199,8 @@ export function decodePartitionState(
     controllerEpoch: payload.integer('controller_epoch'),
     isr: payload.integers('isr'),
     eligibleLeaders: payload.integers('eligible_leaders'),
+    ...(replicas ? { replicas } : {}),
+    ...(seats ? { seatEpochs: new Map(seats.map(([id, epoch]) => [Number(id), epoch])) } : {}),
   };
 }
 

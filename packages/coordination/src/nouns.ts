@@ -129,6 +129,16 @@ export interface StoredPartitionState {
   readonly controllerEpoch: number;
   readonly isr: readonly number[];
   readonly eligibleLeaders: readonly number[];
+  /**
+   * Those that take part since this leader epoch began: while replicas are moved not yet, or no longer, the whole
+   * assignment. Default: not known, the assignment.
+   */
+  readonly replicas?: readonly number[];
+  /**
+   * By broker id: the broker epoch in which a member of `isr` or `eligibleLeaders` got its seat. A broker in a later one
+   * is another process, or lost its session meanwhile. Missing: not known.
+   */
+  readonly seatEpochs?: ReadonlyMap<number, number>;
 }
 
 export interface VersionedPartitionState extends StoredPartitionState {

@@ -8,7 +8,7 @@
 import { partitionKey, TributaryError, type ErrorCode } from '@tributary/common';
 import type { StoredPartitionState } from '@tributary/coordination';
 import type { AlterVerdict } from './alter-partition';
-import type { AlterRequest, ControllerState } from './controller-state';
+import type { AlterRequest, BrokerState, ControllerState } from './controller-state';
 import { leaderCandidate } from './partition-decision';
 
 export function judgeLoss(state: ControllerState, alter: AlterRequest): AlterVerdict {
@@ -40,14 +40,15 @@ export function judgeLoss(state: ControllerState, alter: AlterRequest): AlterVer
   if (other !== undefined) {
     return refused('INELIGIBLE_REPLICA', `${where}: broker ${other} can lead without any loss`);
   }
-  return { type: 'write', state: aloneState(state, stored, brokerId) };
+  return { type: 'write', state: aloneState(state, stored, sender) };
 }
 
 function aloneState(
   { controllerEpoch }: ControllerState,
   stored: StoredPartitionState,
-  brokerId: number,
+  { registration }: BrokerState,
 ): StoredPartitionState {
+  const { brokerId, brokerEpoch } = registration;
   return {
     topic: stored.topic,
     topicId: stored.topicId,
@@ -57,6 +58,8 @@ function aloneState(
     controllerEpoch,
     isr: [brokerId],
     eligibleLeaders: [],
+    ...(stored.replicas ? { replicas: stored.replicas } : {}),
+    seatEpochs: new Map([[brokerId, brokerEpoch]]),
   };
 }
 

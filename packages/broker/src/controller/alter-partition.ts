@@ -10,12 +10,15 @@ import type { AlterPartitionRequest } from '@tributary/protocol';
 import { isTrusted } from './broker-standing';
 import {
   isEligible,
+  isNewLife,
   type AlterRequest,
   type ControllerState,
   type PartitionEntry,
   type TopicState,
 } from './controller-state';
-import { nextEligibleLeaders, sameMembers, serving } from './partition-decision';
+import { nextEligibleLeaders } from './partition-decision';
+import { PartitionSeats } from './partition-seats';
+import { sameSet, takingPart } from './replica-move';
 
 export type AlterVerdict =
   | { readonly type: 'refused'; readonly error: TributaryError }
@@ -45,80 +48,84 @@ export function judgeAlteration(state: ControllerState, alter: AlterRequest): Al
   if (stored.leader !== brokerId) {
     return refused('FENCED_LEADER_EPOCH', `${where} is led by broker ${stored.leader}`);
   }
+  if (isNewLife(stored, sender)) {
+    return refused(
+      'FENCED_LEADER_EPOCH',
+      `${where} was led by an earlier life of broker ${brokerId}`,
+    );
+  }
   const wanted = request.isr.map((member) => member.brokerId);
-  if (sameMembers(stored.isr, wanted)) return { type: 'already', state: stored };
+  if (sameSet(stored.isr, wanted)) return { type: 'already', state: stored };
   if (request.partitionEpoch < stored.partitionEpoch) {
     const epoch = stored.partitionEpoch;
     return refused('INVALID_PARTITION_EPOCH', `${where} is in partition epoch ${epoch}`);
   }
-  const problem = memberProblem(state, entry, alter);
+  const seats = new PartitionSeats(topic, stored, state.brokers);
+  const problem = memberProblem(entry, stored, seats, alter);
   if (problem) return problem;
-  return { type: 'write', state: alteredState(state, topic, entry, stored, wanted) };
+  return { type: 'write', state: alteredState({ state, topic, entry, stored, seats }, wanted) };
 }
 
 function memberProblem(
-  state: ControllerState,
   entry: PartitionEntry,
-  alter: AlterRequest,
+  stored: VersionedPartitionState,
+  seats: PartitionSeats,
+  { request, brokerId }: AlterRequest,
 ): AlterVerdict | undefined {
-  const { request, brokerId } = alter;
   const wanted = request.isr.map((member) => member.brokerId);
+  const replicas = takingPart(entry);
   const isSet = new Set(wanted).size === wanted.length;
-  if (!isSet || !wanted.includes(brokerId) || wanted.some((id) => !entry.replicas.includes(id))) {
+  if (!isSet || !wanted.includes(brokerId) || wanted.some((id) => !replicas.includes(id))) {
     return refused(
       'INVALID_ARGUMENT',
-      `ISR ${wanted.join(',')} is no set of replicas ${entry.replicas.join(',')} with the leader`,
+      `ISR ${wanted.join(',')} is no set of replicas ${replicas.join(',')} with the leader`,
     );
   }
   for (const member of request.isr) {
     if (member.brokerId === brokerId) continue;
-    const why = ineligible(
-      state,
-      { entry, topicId: request.topicId, partition: request.partition },
-      member,
-    );
+    const why = ineligible(stored, seats, member);
     if (why) return refused('INELIGIBLE_REPLICA', `broker ${member.brokerId} ${why}`);
   }
   return undefined;
 }
 
-interface NamedEntry {
-  readonly entry: PartitionEntry;
-  readonly topicId: string;
-  readonly partition: number;
-}
-
 /** KIP-841 and KIP-903. Who is in already need only be alive; who joins must be eligible as attached. */
 function ineligible(
-  state: ControllerState,
-  { entry, topicId, partition }: NamedEntry,
+  stored: VersionedPartitionState,
+  seats: PartitionSeats,
   member: AlterPartitionRequest['isr'][number],
 ): string | undefined {
-  const broker = state.brokers.get(member.brokerId);
+  if (seats.isOffline(member.brokerId)) return 'has a replica that is offline';
+  const broker = seats.broker(member.brokerId);
   if (!broker) return 'is not registered';
-  if (!serving(state.brokers, topicId, partition).has(member.brokerId))
-    return 'has a replica that is offline';
-  const isMember = entry.stored?.isr.includes(member.brokerId) ?? false;
+  const isMember = stored.isr.includes(member.brokerId);
   const epoch = broker.registration.brokerEpoch;
   // A member since before this leader's epoch may never have attached: the leader knows no epoch of it.
   const isKnownMember = isMember && member.brokerEpoch === 0;
   if (!isKnownMember && member.brokerEpoch !== epoch) {
     return `is in broker epoch ${epoch}, the leader saw ${member.brokerEpoch}`;
   }
+  if (isMember && isNewLife(stored, broker))
+    return 'started anew: its seat is that of another life';
   if (isMember) return isTrusted(broker.standing) ? undefined : `is ${broker.standing}`;
   if (isEligible(broker)) return undefined;
   return broker.leaving ? 'shuts down' : `is ${broker.standing}`;
 }
 
+interface Altered {
+  readonly state: ControllerState;
+  readonly topic: TopicState;
+  readonly entry: PartitionEntry;
+  readonly stored: VersionedPartitionState;
+  readonly seats: PartitionSeats;
+}
+
 function alteredState(
-  state: ControllerState,
-  topic: TopicState,
-  entry: PartitionEntry,
-  stored: VersionedPartitionState,
+  { state, topic, entry, stored, seats }: Altered,
   wanted: readonly number[],
 ): StoredPartitionState {
-  const { brokers } = state;
-  const { partition } = stored;
+  const replicas = takingPart(entry);
+  const eligibleLeaders = nextEligibleLeaders(topic, stored, seats, wanted, replicas);
   return {
     topic: stored.topic,
     topicId: stored.topicId,
@@ -127,7 +134,9 @@ function alteredState(
     leaderEpoch: stored.leaderEpoch,
     controllerEpoch: state.controllerEpoch,
     isr: [...wanted],
-    eligibleLeaders: nextEligibleLeaders({ topic, partition, brokers }, entry, wanted),
+    eligibleLeaders,
+    replicas: [...replicas],
+    seatEpochs: new Map([...seats.epochs(wanted, true), ...seats.epochs(eligibleLeaders, false)]),
   };
 }
 

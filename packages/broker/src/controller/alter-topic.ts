@@ -14,7 +14,8 @@ import type { CommandSettings } from './command-duties';
 import type { ControllerDraft } from './controller-draft';
 import { dutyOf, type PendingCommand, type TopicState } from './controller-state';
 import { reconcileTopic } from './partition-duties';
-import { beginTopicUpdate, minIsrOf, replicationFactorOf } from './topic-update-duties';
+import { replicationFactorOf, topicRules } from './topic-rules';
+import { beginTopicUpdate } from './topic-update-duties';
 import { waitForWrite } from './waiting-commands';
 
 export function alterTopic(
@@ -43,7 +44,7 @@ export function alterTopic(
   if (request.validateOnly || isSame) {
     return draft.effectAfter({ type: 'answer-command', brokerId, requestId, answer });
   }
-  const ready = readyForMinIsr(draft, topic, minIsrOf(after));
+  const ready = readyForMinIsr(draft, topic, topicRules(after).minIsr);
   if (!ready) return waitForWrite(draft, command);
   const commands = [{ brokerId, requestId, answer }];
   beginTopicUpdate(draft, ready, { after, why: whyOf(record, after), commands });
@@ -160,7 +161,7 @@ function readyForMinIsr(
   topic: TopicState,
   minIsr: number,
 ): TopicState | undefined {
-  if (minIsr >= minIsrOf(topic.record)) return topic;
+  if (minIsr >= topicRules(topic.record).minIsr) return topic;
   const { topicId } = topic.record;
   // From now on, so that nobody gets such a seat while the setting is being written.
   draft.setTopic({ ...topic, minIsr: Math.min(topic.minIsr, minIsr) });

@@ -5,6 +5,7 @@
 import type { RegisteredBroker } from '@tributary/coordination';
 import { isTrusted } from './broker-standing';
 import { endOutages } from './outage-duties';
+import { pastOf } from './broker-past';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife, ControllerEvent } from './controller-event';
 
@@ -47,7 +48,8 @@ export function onStreamEvent(draft: ControllerDraft, event: StreamEvent): boole
   const broker = draft.brokerInLife(event);
   if (!broker) return false;
   if (event.type === 'acknowledged' && event.sequence < broker.imageSequence) return false;
-  const moved = draft.moveBroker(broker, event.type);
+  if (event.type === 'stream-up') draft.setBroker({ ...broker, past: pastOf(event.hello) });
+  const moved = draft.moveBroker(draft.brokerInLife(event) ?? broker, event.type);
   // Also on a stream that replaces one that was up: each begins with an image.
   if (event.type === 'stream-up') draft.image(event.brokerId);
   if (!moved) return false;

@@ -13,10 +13,10 @@ import {
   fromWireError,
   methods,
   type Address,
+  type BrokerHello,
   type Connection,
   type ControlDownInput,
   type ControlUp,
-  type LocalReplica,
   type MessageStream,
   type Transport,
 } from '@tributary/protocol';
@@ -36,7 +36,7 @@ export interface ControlLinkOptions {
 }
 
 export interface ControlLinkHost {
-  up(link: ControlLink, replicas: readonly LocalReplica[]): void;
+  up(link: ControlLink, hello: BrokerHello): void;
   down(link: ControlLink, why: string): void;
   /** Nobody listens there, or another life of that broker does. */
   refused(link: ControlLink, why: string): void;
@@ -142,7 +142,7 @@ export class ControlLink {
     this.timer?.cancel();
     this.isUp = true;
     this.attempt = 0;
-    this.host.up(this, message.hello.replicas);
+    this.host.up(this, message.hello);
   }
 
   private pump(): void {

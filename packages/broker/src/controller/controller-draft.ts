@@ -30,6 +30,9 @@ import {
   type PartitionEntry,
   type TopicState,
 } from './controller-state';
+import { takingPart } from './replica-move';
+import type { StepSettings } from './step-settings';
+import { topicRules } from './topic-rules';
 
 export interface Step {
   readonly state: ControllerState;
@@ -52,7 +55,10 @@ export class ControllerDraft {
     stopReplicas: new Map<number, StopReplica[]>(),
   };
 
-  constructor(private base: ControllerState) {}
+  constructor(
+    private base: ControllerState,
+    readonly settings: StepSettings,
+  ) {}
 
   /** As it is at this point of the step. */
   get state(): ControllerState {
@@ -278,7 +284,8 @@ export function wireState(
   entry: PartitionEntry,
   { phase, brokers }: Pick<ControllerState, 'phase' | 'brokers'>,
 ): PartitionState {
-  const { writtenAt: _, ...state } = stored;
+  const { writtenAt: _writtenAt, seatEpochs: _seatEpochs, ...state } = stored;
+  const taking = takingPart(entry);
   const leader = brokers.get(stored.leader);
   const isOver = phase === 'active' && !(leader && isTrusted(leader.standing));
   return {
@@ -286,7 +293,10 @@ export function wireState(
     leader: isOver || isNewLife(stored, leader) ? -1 : stored.leader,
     isr: [...stored.isr],
     eligibleLeaders: [...stored.eligibleLeaders],
-    replicas: [...entry.replicas],
+    replicas: [
+      ...entry.replicas.filter((id) => taking.includes(id)),
+      ...taking.filter((id) => !entry.replicas.includes(id)),
+    ],
     offlineReplicas: outages(stored, entry, brokers),
     addingReplicas: [...entry.adding],
     removingReplicas: [...entry.removing],
@@ -313,7 +323,6 @@ function outages(
 /** A topic as first read, nothing of it decided yet. */
 export function newTopic(
   record: TopicRecord,
-  minIsr: number,
   states: readonly VersionedPartitionState[],
 ): TopicState {
   const byNumber = new Map(
@@ -331,5 +340,5 @@ export function newTopic(
     waiting: [],
   }));
   const none = { published: false, deletion: undefined, update: undefined };
-  return { record, minIsr, partitions, ...none };
+  return { record, ...topicRules(record), partitions, ...none };
 }

@@ -12,12 +12,7 @@ import type {
   VersionedBrokerSettings,
   VersionedPartitionState,
 } from '@tributary/coordination';
-import type {
-  LocalReplica,
-  OfflineReplica,
-  RestoredReplica,
-  StopResult,
-} from '@tributary/protocol';
+import type { BrokerHello, OfflineReplica, RestoredReplica, StopResult } from '@tributary/protocol';
 import type { AlterRequest, PendingCommand, ShutdownRequest } from './controller-state';
 
 export interface TopicContext {
@@ -38,6 +33,9 @@ export interface BrokerLife {
   readonly brokerEpoch: number;
 }
 
+/** What a broker's hello says of its past. */
+export type ToldPast = Pick<BrokerHello, 'replicas' | 'previousStop' | 'previousBrokerEpoch'>;
+
 export interface WriteOutcome {
   readonly topicId: string;
   readonly partition: number;
@@ -47,7 +45,7 @@ export interface WriteOutcome {
 export type ControllerEvent =
   | { readonly type: 'elected'; readonly context: ControllerContext }
   | { readonly type: 'brokers-changed'; readonly brokers: readonly RegisteredBroker[] }
-  | ({ readonly type: 'stream-up'; readonly replicas: readonly LocalReplica[] } & BrokerLife)
+  | ({ readonly type: 'stream-up'; readonly hello: ToldPast } & BrokerLife)
   | ({ readonly type: 'stream-down'; readonly why: string } & BrokerLife)
   | ({ readonly type: 'refused'; readonly why: string } & BrokerLife)
   | ({ readonly type: 'acknowledged'; readonly sequence: number } & BrokerLife)

@@ -11,7 +11,7 @@ import {
   type Timer,
 } from '@tributary/common';
 import type { RegisteredBroker } from '@tributary/coordination';
-import type { ControlDownInput, ControlUp, LocalReplica, Transport } from '@tributary/protocol';
+import type { BrokerHello, ControlDownInput, ControlUp, Transport } from '@tributary/protocol';
 import type { ControlLimits } from '../control-limits';
 import { ControlLink, type ControlLinkHost } from './control-link';
 import type { BrokerLife, ControllerEvent } from './controller-event';
@@ -103,8 +103,8 @@ export class ControllerLinks implements ControlLinkHost {
     return needed === 0 ? 0 : (silences[needed - 1] ?? Infinity);
   }
 
-  up(link: ControlLink, replicas: readonly LocalReplica[]): void {
-    this.options.event({ type: 'stream-up', ...lifeOf(link), replicas });
+  up(link: ControlLink, hello: BrokerHello): void {
+    this.options.event({ type: 'stream-up', ...lifeOf(link), hello });
   }
 
   down(link: ControlLink, why: string): void {

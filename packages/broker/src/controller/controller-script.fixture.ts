@@ -8,15 +8,18 @@ import type {
   RegisteredBroker,
   VersionedPartitionState,
 } from '@tributary/coordination';
+import { defaultControlLimits } from '../control-limits';
 import { controllerRequest, type AskedCommand } from './asked-command.fixture';
 import type { ControllerEffect, KeyedWrite } from './controller-effect';
-import type { ControllerEvent, TopicContext } from './controller-event';
+import type { ControllerEvent, ToldPast, TopicContext } from './controller-event';
 import type { CommandInFlight, ControllerState, PartitionEntry } from './controller-state';
 import { initialState, step } from './step';
+import type { StepSettings } from './step-settings';
 
-export const settings = {
-  controlStreamGraceMs: 1_500,
-  deletionRetryMs: 2_000,
+/** Two moves at once, so that a test sees one wait. */
+export const settings: StepSettings = {
+  ...defaultControlLimits,
+  maxMovesAtOnce: 2,
   maxPartitionsPerTopic: 100,
 };
 
@@ -110,8 +113,16 @@ export class ControllerScript {
     return this.streamUp(brokerId, life).acknowledge(brokerId, life);
   }
 
-  streamUp(brokerId: number, life = 0): this {
-    return this.event({ type: 'stream-up', ...lifeOf(brokerId, life), replicas: [] });
+  /** Unless `told` says otherwise its process died, and nothing was lost with it. */
+  streamUp(brokerId: number, life = 0, told: Partial<ToldPast> = {}): this {
+    const previousBrokerEpoch = life > 0 ? epochOf(brokerId, life - 1) : 0;
+    const hello: ToldPast = {
+      replicas: [],
+      previousStop: 'STOPPED_BY_PROCESS',
+      previousBrokerEpoch,
+      ...told,
+    };
+    return this.event({ type: 'stream-up', ...lifeOf(brokerId, life), hello });
   }
 
   acknowledge(brokerId: number, life = 0): this {

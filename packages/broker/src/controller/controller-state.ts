@@ -53,6 +53,24 @@ export interface BrokerState {
   readonly offline: ReadonlyMap<string, Outage>;
   /** Sequence of the image that the present stream began with; an acknowledgement below it is of another. */
   readonly imageSequence: number;
+  /** As its process told in the last hello of this registration. */
+  readonly past?: BrokerPast;
+}
+
+/** How the process before this one ended, and what lies on the disks since. */
+export interface BrokerPast {
+  readonly stop: 'clean' | 'process' | 'machine' | 'never ran';
+  /** Of the last life of that process, or of one before it, that was imaged. 0: none is known. */
+  readonly brokerEpoch: number;
+  /** By `partitionKey`. */
+  readonly replicas: ReadonlyMap<string, ReplicaPast>;
+}
+
+export interface ReplicaPast {
+  readonly lastEpoch: number;
+  readonly logEndOffset: number;
+  readonly cutBelowHighWatermark: boolean;
+  readonly completeAgain: boolean;
 }
 
 export interface Outage {
@@ -70,6 +88,10 @@ export interface TopicState {
   readonly record: TopicRecord;
   /** min(min.insync.replicas, replication factor). */
   readonly minIsr: number;
+  /** What counts is on the device: the machine may go down. */
+  readonly isSynced: boolean;
+  /** Where nobody complete is left, somebody else leads at once. */
+  readonly mayElectUnclean: boolean;
   /** Index = partition number. */
   readonly partitions: readonly PartitionEntry[];
   readonly published: boolean;
@@ -120,6 +142,8 @@ export interface PartitionEntry {
   readonly adding: readonly number[];
   /** They go once all that are added are in sync. */
   readonly removing: readonly number[];
+  /** Those of `removing` that have confirmed their deletion to this controller. Default: none. */
+  readonly removed?: readonly number[];
   readonly stored: VersionedPartitionState | undefined;
   /** Its node vanished under us: left alone until the topic is read again under another id. */
   readonly isOrphan: boolean;
@@ -154,15 +178,17 @@ export function stays(broker: BrokerState | undefined): boolean {
 }
 
 /**
- * Registered after this state was written: the process that the state means is gone, and what its machine had not
- * synced may be gone, too. The state's seats are not those of the new one.
+ * Another life than the one that got its seat in this state. Where the state does not say which one that was: one that
+ * has registered since it was written.
  */
 export function isNewLife(
   stored: VersionedPartitionState,
   broker: BrokerState | undefined,
 ): boolean {
-  if (!broker || stored.writtenAt === undefined) return false;
-  return broker.registration.brokerEpoch > stored.writtenAt;
+  if (!broker) return false;
+  const { brokerId, brokerEpoch } = broker.registration;
+  const given = stored.seatEpochs?.get(brokerId) ?? stored.writtenAt;
+  return given !== undefined && brokerEpoch > given;
 }
 
 /** May be elected and may join an ISR. */

@@ -13,27 +13,55 @@ import type { ControllerDraft } from './controller-draft';
 import type { WriteOutcome } from './controller-event';
 import {
   maxWaitingAlterations,
+  prefersNotToLead,
   type AlterRequest,
+  type BrokerState,
   type PartitionEntry,
   type TopicState,
   type WriteInFlight,
 } from './controller-state';
+import { MoveBudget, tellRemoved } from './move-duties';
 import { decidePartition } from './partition-decision';
 
 export function reconcileAll(draft: ControllerDraft): void {
-  for (const topicId of draft.allTopics().keys()) reconcileTopic(draft, topicId);
+  if (draft.state.phase !== 'active') return;
+  const view = viewOf(draft);
+  for (const topic of draft.allTopics().values()) {
+    if (!topic.deletion) reconcile(draft, topic, view);
+  }
 }
 
 export function reconcileTopic(draft: ControllerDraft, topicId: string): void {
   if (draft.state.phase !== 'active') return;
   const topic = draft.allTopics().get(topicId);
   if (!topic || topic.deletion) return;
-  const { controllerEpoch } = draft.state;
-  const brokers = draft.allBrokers();
+  reconcile(draft, topic, viewOf(draft));
+}
+
+interface View {
+  readonly brokers: ReadonlyMap<number, BrokerState>;
+  readonly drained: ReadonlySet<number>;
+  readonly controllerEpoch: number;
+  readonly moves: MoveBudget;
+}
+
+function viewOf(draft: ControllerDraft): View {
+  const { state } = draft;
+  const ids = [...state.brokerSettings.keys()];
+  const drained = new Set(ids.filter((id) => prefersNotToLead(state, id)));
+  const { brokers, controllerEpoch } = state;
+  return { brokers, drained, controllerEpoch, moves: new MoveBudget(draft) };
+}
+
+function reconcile(draft: ControllerDraft, topic: TopicState, view: View): void {
+  const { topicId } = topic.record;
+  const { moves } = view;
   topic.partitions.forEach((entry, partition) => {
     if (entry.write || entry.isOrphan) return;
-    const decision = decidePartition({ topic, partition, brokers, controllerEpoch });
+    const mayStartMove = moves.mayStart(entry);
+    const decision = decidePartition({ ...view, topic, partition, mayStartMove });
     if (!decision) return;
+    if (mayStartMove) moves.began();
     begin(draft, topicId, partition, entry, { ...decision, request: undefined });
   });
 }
@@ -99,6 +127,7 @@ function takeIn(
   const next: PartitionEntry = { ...entry, stored, write: undefined, waiting: [] };
   draft.setPartition(topicId, partition, next);
   if (draft.allTopics().get(topicId)?.published) draft.publishPartition(next);
+  tellRemoved(draft, topicId, partition);
   if (write.request) draft.answerState(write.request, next);
   const who = `${stored.topic}-${partition}`;
   draft.journal(who, describe(stored, stored.partitionEpoch), write.why);

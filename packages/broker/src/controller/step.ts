@@ -12,10 +12,11 @@ import { hasCode, type ErrorCode } from '@tributary/common';
 import { isResolved, isTrusted } from './broker-standing';
 import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
 import { onSettingsFailed, onSettingsWritten, takeSettings } from './broker-settings-duties';
-import { decideWaiting, onCommand, type CommandSettings } from './command-duties';
+import { decideWaiting, onCommand } from './command-duties';
 import { ControllerDraft, type Step } from './controller-draft';
 import type { ControllerContext, ControllerEvent } from './controller-event';
 import type { ControllerState } from './controller-state';
+import { onMovedAway, pursueMoves, tellRemovedOn } from './move-duties';
 import { onReplicasOffline, onReplicasRestored } from './outage-duties';
 import {
   onAlteration,
@@ -24,6 +25,7 @@ import {
   reconcileTopic,
   waitingAlterations,
 } from './partition-duties';
+import type { StepSettings } from './step-settings';
 import { answerShutdowns, onShutdownRequest } from './shutdown-duties';
 import {
   addTopic,
@@ -58,11 +60,6 @@ type IntentEvent = Extract<
   }
 >;
 
-export interface StepSettings extends CommandSettings {
-  readonly controlStreamGraceMs: number;
-  readonly deletionRetryMs: number;
-}
-
 export function initialState(controllerId: number, controllerEpoch: number): ControllerState {
   return {
     controllerId,
@@ -80,7 +77,7 @@ export function initialState(controllerId: number, controllerEpoch: number): Con
 
 export function step(state: ControllerState, event: ControllerEvent, settings: StepSettings): Step {
   if (state.phase === 'resigned') return { state, effects: [] };
-  const draft = new ControllerDraft(state);
+  const draft = new ControllerDraft(state, settings);
   take(draft, event, settings);
   if (draft.state.phase === 'starting') beginWhenResolved(draft, settings);
   if (draft.state.phase !== 'resigned') answerShutdowns(draft);
@@ -100,7 +97,7 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
     case 'acknowledged': {
       const moved = onStreamEvent(draft, event);
       if (!moved) return;
-      if (draft.broker(event.brokerId)?.standing === 'ready') stopReplicasOf(draft, event.brokerId);
+      if (draft.broker(event.brokerId)?.standing === 'ready') tellAgain(draft, event.brokerId);
       return lookAgain(draft, settings);
     }
     case 'late':
@@ -121,6 +118,7 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
     case 'states-written':
       for (const topicId of onStatesWritten(draft, event.outcomes)) reconcileTopic(draft, topicId);
       decideWaiting(draft, settings);
+      pursueMoves(draft);
       return pursueDeletions(draft, settings);
     case 'write-failed':
       return resign(draft, writeFailure(event.error));
@@ -138,6 +136,8 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       return;
     case 'replicas-stopped':
       onReplicasStopped(draft, event);
+      onMovedAway(draft, event);
+      pursueMoves(draft);
       return pursueDeletions(draft, settings);
     case 'replicas-offline':
       if (onReplicasOffline(draft, event)) lookAgain(draft, settings);
@@ -147,7 +147,8 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       return;
     case 'timer':
       if (event.timer === 'stream-grace') return begin(draft, settings, 'the time for it is over');
-      for (const brokerId of draft.allBrokers().keys()) stopReplicasOf(draft, brokerId);
+      for (const brokerId of draft.allBrokers().keys()) tellAgain(draft, brokerId);
+      pursueMoves(draft);
       return pursueDeletions(draft, settings);
     case 'resign':
       return resign(draft, event.why);
@@ -213,14 +214,21 @@ function begin(draft: ControllerDraft, settings: StepSettings, why: string): voi
   const brokers = [...draft.allBrokers().values()];
   const trusted = brokers.filter((broker) => isTrusted(broker.standing)).length;
   draft.journal('controller', `begins with ${trusted} of ${brokers.length} brokers`, why);
-  for (const brokerId of draft.allBrokers().keys()) stopReplicasOf(draft, brokerId);
+  for (const brokerId of draft.allBrokers().keys()) tellAgain(draft, brokerId);
   lookAgain(draft, settings);
 }
 
 function lookAgain(draft: ControllerDraft, settings: StepSettings): void {
   if (draft.state.phase !== 'active') return;
   reconcileAll(draft);
+  pursueMoves(draft);
   pursueDeletions(draft, settings);
+}
+
+/** What this broker is to delete and has not confirmed. */
+function tellAgain(draft: ControllerDraft, brokerId: number): void {
+  stopReplicasOf(draft, brokerId);
+  tellRemovedOn(draft, brokerId);
 }
 
 /** Those who wait for an answer learn that it will not come from here. */

@@ -14,12 +14,12 @@ import { newTopic, type ControllerDraft } from './controller-draft';
 import type { BrokerLife, TopicContext } from './controller-event';
 import { replicaKey, type TopicState } from './controller-state';
 import { publishWhenWhole } from './partition-duties';
-import { dropTopic, minIsrOf, onTopicRead } from './topic-update-duties';
+import { dropTopic, onTopicRead } from './topic-update-duties';
 
 export function addTopic(draft: ControllerDraft, context: TopicContext): void {
   const { record, states } = context;
   if (draft.allTopics().has(record.topicId)) return;
-  draft.setTopic(newTopic(record, minIsrOf(record), states));
+  draft.setTopic(newTopic(record, states));
   publishWhenWhole(draft, record.topicId);
 }
 

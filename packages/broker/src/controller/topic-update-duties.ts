@@ -3,11 +3,13 @@
  * `step`. Invariants: one update in flight per topic; nothing of it is used or published before its write is
  * acknowledged; who asked is answered exactly once. Called by the duties that decide on updates.
  */
-import { parseTopicConfig, TributaryError } from '@tributary/common';
+import { TributaryError } from '@tributary/common';
 import type { TopicRecord } from '@tributary/coordination';
 import { toWireError } from '@tributary/protocol';
 import type { ControllerDraft } from './controller-draft';
 import type { CommandInFlight, PartitionEntry, TopicState, TopicUpdate } from './controller-state';
+import { sameSet } from './replica-move';
+import { topicRules } from './topic-rules';
 import { takeWaiting } from './waiting-commands';
 
 /** The topic must have no update in flight and no deletion. */
@@ -26,7 +28,7 @@ export function onTopicUpdated(draft: ControllerDraft, record: TopicRecord): voi
   const { why, commands } = topic.update;
   draft.journal(record.topic, 'changed', why);
   takeRecord(draft, { ...topic, update: undefined }, record);
-  for (const command of commands) draft.effectAfter({ type: 'answer-command', ...command });
+  for (const command of commands) settle(draft, command);
 }
 
 /** Not fatal: somebody else wrote first. Its record is read again. */
@@ -41,7 +43,7 @@ export function onTopicUpdateFailed(
   draft.setTopic({ ...topic, update: undefined });
   draft.journal(topic.record.topic, 'could not be changed', error.message);
   draft.effect({ type: 'refresh-topics', topic: topic.record.topic });
-  for (const command of commands) answerFailure(draft, command, error);
+  for (const command of commands) settleFailure(draft, topicId, command, error);
 }
 
 /** A topic that is known was read again. */
@@ -57,7 +59,48 @@ export function dropTopic(draft: ControllerDraft, { record, update }: TopicState
   draft.removeTopic(record.topicId);
   const message = `topic ${record.topic} was removed while it was being changed`;
   const error = new TributaryError('UNKNOWN_TOPIC', message, { outcome: 'maybe written' });
-  for (const command of update?.commands ?? []) answerFailure(draft, command, error);
+  for (const command of update?.commands ?? [])
+    settleFailure(draft, record.topicId, command, error);
+}
+
+/** One that began updates of several topics is answered when the last of them is written. */
+function settle(draft: ControllerDraft, command: CommandInFlight): void {
+  if (othersOf(draft, command).length > 0) return;
+  draft.effectAfter({ type: 'answer-command', ...command });
+}
+
+function settleFailure(
+  draft: ControllerDraft,
+  topicId: string,
+  command: CommandInFlight,
+  error: TributaryError,
+): void {
+  const { reassignedPartitions } = command.answer;
+  if (!reassignedPartitions) return answerFailure(draft, command, error);
+  const partitions = reassignedPartitions.partitions?.map((each) =>
+    each.topicId === topicId && !each.error ? { ...each, error: toWireError(error) } : each,
+  );
+  const answer = { ...command.answer, reassignedPartitions: { partitions } };
+  const failed = { ...command, answer };
+  for (const { topic, update } of othersOf(draft, command)) {
+    const commands = update.commands.map((each) => (isSame(each, command) ? failed : each));
+    draft.setTopic({ ...topic, update: { ...update, commands } });
+  }
+  settle(draft, failed);
+}
+
+function othersOf(
+  draft: ControllerDraft,
+  command: CommandInFlight,
+): { readonly topic: TopicState; readonly update: TopicUpdate }[] {
+  return [...draft.allTopics().values()].flatMap((topic) => {
+    const { update } = topic;
+    return update?.commands.some((each) => isSame(each, command)) ? [{ topic, update }] : [];
+  });
+}
+
+function isSame(a: CommandInFlight, b: CommandInFlight): boolean {
+  return a.brokerId === b.brokerId && a.requestId === b.requestId;
 }
 
 export function answerFailure(
@@ -74,9 +117,13 @@ export function answerCommandsInFlight(draft: ControllerDraft): void {
   const message = 'the controller resigned while it was writing';
   const error = new TributaryError('TIMEOUT', message, { outcome: 'maybe written' });
   const updates = [...draft.allTopics().values()].map(({ update }) => update);
+  const asked = new Map<string, CommandInFlight>();
   for (const update of [...updates, ...draft.state.settingsInFlight.values()]) {
-    for (const command of update?.commands ?? []) answerFailure(draft, command, error);
+    for (const command of update?.commands ?? []) {
+      asked.set(`${command.brokerId}/${command.requestId}`, command);
+    }
   }
+  for (const command of asked.values()) answerFailure(draft, command, error);
   const resigned = new TributaryError('NOT_CONTROLLER', 'the controller resigned', {
     outcome: 'not written',
   });
@@ -89,9 +136,11 @@ function takeRecord(draft: ControllerDraft, topic: TopicState, record: TopicReco
   const partitions = record.assignment.map((replicas, partition): PartitionEntry => {
     const before = topic.partitions[partition] ?? emptyEntry;
     const move = record.reassignments?.get(partition);
-    return { ...before, replicas, adding: move?.adding ?? [], removing: move?.removing ?? [] };
+    const { adding = [], removing = [] } = move ?? {};
+    const removed = sameSet(before.removing, removing) ? (before.removed ?? []) : [];
+    return { ...before, replicas, adding, removing, removed };
   });
-  draft.setTopic({ ...topic, record, minIsr: minIsrOf(record), partitions });
+  draft.setTopic({ ...topic, record, ...topicRules(record), partitions });
   if (!topic.published) return;
   draft.publishTopic(record.topicId);
   partitions.forEach((entry, partition) => {
@@ -115,22 +164,3 @@ const emptyEntry: PartitionEntry = {
   write: undefined,
   waiting: [],
 };
-
-export function minIsrOf(record: TopicRecord): number {
-  const factor = replicationFactorOf(record);
-  try {
-    return Math.min(parseTopicConfig(record.configs, factor).minInsyncReplicas, factor);
-  } catch {
-    // Settings of a newer version: the default is the safe choice.
-    return Math.min(2, factor);
-  }
-}
-
-/** Replicas of a partition without those that are just passing; of the partition that has the fewest. At least 1. */
-export function replicationFactorOf({ assignment, reassignments }: TopicRecord): number {
-  const factors = assignment.map((replicas, partition) => {
-    const { adding = [], removing = [] } = reassignments?.get(partition) ?? {};
-    return replicas.length - Math.max(adding.length, removing.length);
-  });
-  return Math.max(1, Math.min(...factors));
-}
