@@ -222,6 +222,46 @@ export class ControllerScript {
     return this.acknowledgeUpdates();
   }
 
+  /** Writes and updates, until nothing is on its way. */
+  acknowledgeAll(): this {
+    while (this.pending.length + this.updates.length + this.settingsWrites.length > 0) {
+      this.acknowledgeWrites().acknowledgeUpdates();
+    }
+    return this;
+  }
+
+  /** Each `where` with the replicas that are wanted; 'cancel' takes a move back. Asked through broker 1. */
+  reassign(moves: Readonly<Record<string, readonly number[] | 'cancel'>>, requestId = 1): this {
+    const reassignments = Object.entries(moves).map(([where, replicas]) => {
+      const [topic = '', partition = '0'] = where.split('/');
+      const cancel = replicas === 'cancel';
+      const wanted = replicas === 'cancel' ? [] : [...replicas];
+      return { topic, topicId: '', partition: Number(partition), replicas: wanted, cancel };
+    });
+    return this.ask(1, { reassignPartitions: { reassignments } }, requestId);
+  }
+
+  /** These have confirmed that the replica is deleted. */
+  deleted(where: string, ...brokerIds: number[]): this {
+    const [topic = '', partition = '0'] = where.split('/');
+    const topicId = `${topic}-id`;
+    const result = { topicId, partition: Number(partition), dataDeleted: true, error: null };
+    for (const id of brokerIds) {
+      this.event({ type: 'replicas-stopped', ...lifeOf(id, 0), results: [result] });
+    }
+    return this;
+  }
+
+  /** `1,2,3` and what is moved: `4,2,1 (adding 4, removing 1)`, as the topic's node says. */
+  assignment(where: string): string {
+    const { replicas, adding, removing } = this.partition(where);
+    const moved = [
+      ...(adding.length > 0 ? [`adding ${adding.join(',')}`] : []),
+      ...(removing.length > 0 ? [`removing ${removing.join(',')}`] : []),
+    ];
+    return replicas.join(',') + (moved.length > 0 ? ` (${moved.join(', ')})` : '');
+  }
+
   /** The oldest update, of a topic or of what is stored for a broker, is refused. */
   refuseUpdate(code: ErrorCode): this {
     const error = new TributaryError(code, 'as the script says');
@@ -324,7 +364,13 @@ function lineOf(effect: ControllerEffect): string | readonly string[] | undefine
       return 'read settings';
     case 'answer-command': {
       const { brokerId, requestId, answer } = effect;
-      return `answer ${brokerId} #${requestId}: ${answer.error?.code ?? 'done'}`;
+      const { reassignedPartitions, electedLeaders } = answer;
+      const parts = reassignedPartitions?.partitions ?? electedLeaders?.partitions;
+      const each = parts?.map(
+        ({ topic, partition, error }) => `${topic}/${partition} ${error?.code ?? 'done'}`,
+      );
+      const said = answer.error?.code ?? each?.join(', ') ?? 'done';
+      return `answer ${brokerId} #${requestId}: ${said}`;
     }
     case 'resign':
       return `resign: ${effect.why}`;

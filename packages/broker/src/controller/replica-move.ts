@@ -61,7 +61,10 @@ export function isStarted(entry: PartitionEntry, move: ReplicaMove): boolean {
 
 /** Those that go take part no longer: they are told to delete, and the target is written last. */
 export function isFinishing(entry: PartitionEntry, move: ReplicaMove): boolean {
-  return entry.stored !== undefined && sameSet(takingPart(entry), move.target);
+  const { stored } = entry;
+  if (!stored || !sameSet(takingPart(entry), move.target)) return false;
+  // Where none goes it is as told from the beginning: then it is done once all are in sync.
+  return move.removing.length > 0 || move.joining.every((id) => stored.isr.includes(id));
 }
 
 export function sameSet(a: readonly number[], b: readonly number[]): boolean {
