@@ -116,6 +116,16 @@ describe('a move', () => {
     expect(script.partition('orders/2').stored?.leaderEpoch).toBe(1);
   });
 
+  it('to more replicas is done when they are in sync', () => {
+    const script = running([1]);
+    script.reassign({ 'orders/0': [1, 2, 3] }).acknowledgeAll();
+    script.alter(1, 'orders/0', [1, 2]).acknowledgeAll();
+    expect(script.assignment('orders/0')).toBe('1,2,3 (adding 2,3)');
+    script.alter(1, 'orders/0', [1, 2, 3]).acknowledgeAll();
+    expect(script.assignment('orders/0')).toBe('1,2,3');
+    expect(script.stored('orders/0')).toBe('leader 1, epoch 1.3, ISR 1,2,3');
+  });
+
   it('of order alone moves nothing', () => {
     const script = running([1, 2, 3]);
     script.reassign({ 'orders/0': [3, 2, 1] }).acknowledgeAll();
@@ -246,12 +256,13 @@ describe('what is refused, partition by partition', () => {
     expect(script.take().at(-1)).toBe('answer 1 #1: orders/0 INELIGIBLE_REPLICA, orders/1 done');
   });
 
-  it('a topic that is being deleted, and one that is being changed at this moment', () => {
+  it('a topic that is being deleted; one that is being changed is waited for', () => {
     const script = running([1, 2]);
     script.reassign({ 'orders/0': [1, 3] }).take();
     script.reassign({ 'orders/0': [1, 4] });
-    expect(script.take()).toEqual(['answer 1 #1: orders/0 UNAVAILABLE']);
+    expect(script.take()).toEqual([]);
     script.acknowledgeAll();
+    expect(script.assignment('orders/0')).toBe('1,4,3,2 (adding 4,3, removing 3,2)');
     const marker = { topic: 'orders', topicId: 'orders-id' };
     script.event({ type: 'deletions-changed', markers: [marker] }).take();
     script.reassign({ 'orders/0': [1, 4] });

@@ -9,17 +9,23 @@ import {
 import { beginReassignments, type WantedMove } from './begin-reassignments';
 import type { ControllerDraft } from './controller-draft';
 import type { PendingCommand, TopicState } from './controller-state';
+import { waitForWrite } from './waiting-commands';
 
 /** Partitions that one request may name. */
 export const maxPartitionsPerCommand = 10_000;
 
 export function reassignPartitions(
   draft: ControllerDraft,
-  { brokerId, request: { requestId } }: PendingCommand,
+  command: PendingCommand,
   { reassignments }: ReassignPartitionsRequest,
 ): void {
+  const { brokerId, request } = command;
+  const { requestId } = request;
   checkCount(reassignments.length);
   const named = namedTopics(draft);
+  if (reassignments.some(({ topic }) => named.get(topic)?.update)) {
+    return waitForWrite(draft, command);
+  }
   const moves = reassignments.map((each): WantedMove => {
     // One whose id is another's is looked for by that id, and refused.
     const topicId = wrongTopic(each, named) ? '' : (named.get(each.topic)?.record.topicId ?? '');
