@@ -30,7 +30,16 @@ function everyCommand(command: Command, visit: (command: Command) => void): void
 test('help lists every noun and the exit codes, and is not a failure', async () => {
   const { code, stdout } = await exitCodeOf('--help');
   expect(code).toBe(0);
-  for (const noun of ['topic', 'produce', 'consume', 'group', 'cluster', 'debug', 'dev']) {
+  for (const noun of [
+    'topic',
+    'produce',
+    'consume',
+    'group',
+    'cluster',
+    'broker',
+    'debug',
+    'dev',
+  ]) {
     expect(stdout).toMatch(new RegExp(`^ {2}${noun}\\b`, 'm'));
   }
   expect(stdout).toContain('Exit codes:');

@@ -113,6 +113,7 @@ export const errorCodes = {
   FENCED_OWNER: info(81, 'FAILED_PRECONDITION', 4, FINAL, 'The partition has another owner now: drop what was not committed.'),
   STALE_GENERATION: info(82, 'ABORTED', 4, RETRIABLE, 'Read the group again: its assignment changed.'),
   DESERIALIZATION_FAILED: info(83, 'INVALID_ARGUMENT', 1, FINAL, 'Skip the record, or correct the deserializer.'),
+  UNKNOWN_GROUP: info(84, 'NOT_FOUND', 3, FINAL, 'List the groups with trib group list.'),
 } as const satisfies Record<string, ErrorCodeInfo>;
 
 export type ErrorCode = keyof typeof errorCodes;

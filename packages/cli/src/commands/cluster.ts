@@ -1,6 +1,7 @@
-/** `trib cluster info`. */
+/** `trib cluster info`, and what cluster-journal adds. */
 import type { Command } from 'commander';
 import { renderJson, renderTable } from '../output/render';
+import { registerJournalCommand } from './cluster-journal';
 import {
   outputFormat,
   timeoutMsOf,
@@ -15,6 +16,7 @@ export function registerClusterCommands(program: Command): void {
   withConnection(
     cluster.command('info').description('brokers, controller, health of the partitions'),
   ).action(runCommand(clusterInfo));
+  registerJournalCommand(cluster);
 }
 
 async function clusterInfo(

@@ -17,7 +17,7 @@ import {
 } from './connection';
 import { EndWatch } from './end-watch';
 import { runCommand } from './run-command';
-import { wholeNumber } from './topic';
+import { wholeNumber } from './arguments';
 
 /** What was printed longer ago than this is committed: so much is printed again after a crash. */
 const COMMIT_EVERY_MS = 1000;

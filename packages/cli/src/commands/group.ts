@@ -43,9 +43,12 @@ async function describeGroup(
     const described = await client
       .admin()
       .describeGroup(args[0] as string, { timeoutMs: timeoutMsOf(options) });
-    if (described.generation < 0 && described.partitions.length === 0) {
-      throw new TributaryError('NO_NODE', `group ${described.group} does not exist`, {
-        hint: 'List the groups with trib group list.',
+    // One member that has only just joined is a group already.
+    const { generation, partitions, members } = described;
+    if (generation < 0 && partitions.length + members.length === 0) {
+      const message = `nobody is, or ever was, in a group ${described.group}`;
+      throw new TributaryError('UNKNOWN_GROUP', message, {
+        hint: 'List the groups with trib group list. A group begins with its first member, or its first committed offset.',
       });
     }
     if (outputFormat(options) === 'json') {

@@ -1,5 +1,6 @@
 /** The commands that talk to a running cluster, and those that look into its files. Called once by main. */
 import type { Command } from 'commander';
+import { registerBrokerCommands } from './broker';
 import { registerClusterCommands } from './cluster';
 import { registerConsumeCommand } from './consume';
 import { registerDebugCommands } from './debug';
@@ -15,5 +16,6 @@ export function registerDataCommands(program: Command): void {
   registerConsumeCommand(program);
   registerGroupCommands(program);
   registerClusterCommands(program);
+  registerBrokerCommands(program);
   registerDebugCommands(program);
 }

@@ -3,6 +3,7 @@ import { TributaryError } from '@tributary/common';
 import type { Client } from '@tributary/client';
 import { Argument, type Command } from 'commander';
 import { renderJson, renderTable } from '../output/render';
+import { wholeNumber } from './arguments';
 import {
   outputFormat,
   timeoutMsOf,
@@ -11,7 +12,6 @@ import {
   type ConnectionOptions,
 } from './connection';
 import { runCommand } from './run-command';
-import { wholeNumber } from './topic';
 
 interface AcceptLossOptions extends ConnectionOptions {
   readonly broker: string;

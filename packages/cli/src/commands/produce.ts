@@ -11,7 +11,7 @@ import { renderJson } from '../output/render';
 import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
 import { LineSplitter } from './line-splitter';
 import { runCommand } from './run-command';
-import { wholeNumber } from './topic';
+import { wholeNumber } from './arguments';
 
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const MAX_UNANSWERED_RECORDS = 20_000;

@@ -1,8 +1,8 @@
-/** `trib topic create|list|describe|delete`, and what topic-offsets adds. */
+/** `trib topic create|list|describe|delete`, and what the other files of this noun add. */
 import { TributaryError } from '@tributary/common';
 import type { NewTopic, TopicDescription, TopicListing } from '@tributary/client';
 import type { Command } from 'commander';
-import { renderJson, renderTable, type Row } from '../output/render';
+import { renderJson } from '../output/render';
 import {
   outputFormat,
   timeoutMsOf,
@@ -10,8 +10,12 @@ import {
   withConnection,
   type ConnectionOptions,
 } from './connection';
+import { collect, parseConfigs, wholeNumber } from './arguments';
+import { printResult as print } from './print-result';
 import { runCommand } from './run-command';
+import { registerTopicAlterCommands } from './topic-alter';
 import { registerTopicOffsetCommands } from './topic-offsets';
+import { registerTopicReassignCommand } from './topic-reassign';
 
 const TOPIC_COLUMNS = ['topic', 'partitions', 'replicationFactor', 'topicId'];
 
@@ -25,7 +29,7 @@ interface CreateOptions extends ConnectionOptions {
 export function registerTopicCommands(program: Command): void {
   const topic = program
     .command('topic')
-    .description('create, list, describe, delete topics, trim them');
+    .description('create, describe, alter, move, trim, delete topics');
 
   withConnection(topic.command('create <topic>').description('create a topic'))
     .option('-p, --partitions <count>', 'count of partitions', '3')
@@ -50,10 +54,8 @@ export function registerTopicCommands(program: Command): void {
   );
 
   registerTopicOffsetCommands(topic);
-}
-
-function collect(value: string, previous: readonly string[] = []): string[] {
-  return [...previous, value];
+  registerTopicAlterCommands(topic);
+  registerTopicReassignCommand(topic);
 }
 
 async function createTopic(
@@ -126,6 +128,8 @@ async function describeTopic(
       replicas: [...partition.replicas],
       isr: [...partition.isr],
       offline: partition.offlineReplicas.map(({ brokerId }) => brokerId),
+      adding: [...partition.addingReplicas],
+      removing: [...partition.removingReplicas],
       startOffset: partition.startOffset === undefined ? null : partition.startOffset.toString(),
       endOffset: partition.endOffset === undefined ? null : partition.endOffset.toString(),
     }));
@@ -133,8 +137,10 @@ async function describeTopic(
       topic: described.topic,
       topicId: described.topicId,
       configs: described.configs,
-      partitions: rows.map(({ offline: _, ...row }, index) => ({
+      partitions: rows.map(({ offline: _, adding, removing, ...row }, index) => ({
         ...row,
+        addingReplicas: adding,
+        removingReplicas: removing,
         offlineReplicas: described.partitions[index]?.offlineReplicas ?? [],
       })),
     };
@@ -144,9 +150,11 @@ async function describeTopic(
         `topic ${described.topic}  id ${described.topicId}  ${configs.join(' ') || 'default settings'}\n`,
       );
     }
-    const someAreOffline = rows.some(({ offline }) => offline.length > 0);
+    const some = (['offline', 'adding', 'removing'] as const).filter((column) =>
+      rows.some((row) => row[column].length > 0),
+    );
     const columns = ['partition', 'leader', 'leaderEpoch', 'replicas', 'isr', 'startOffset', 'endOffset']; // prettier-ignore
-    print(options, document, someAreOffline ? [...columns, 'offline'] : columns, rows);
+    print(options, document, [...columns, ...some], rows);
     for (const { partition, offlineReplicas } of described.partitions) {
       for (const { brokerId, reason } of offlineReplicas) {
         process.stderr.write(
@@ -169,34 +177,4 @@ async function deleteTopic(
       process.stdout.write(renderJson({ topic: name, deleted: true }));
     else process.stderr.write(`topic ${name} deleted\n`);
   });
-}
-
-function print(
-  options: ConnectionOptions,
-  document: unknown,
-  columns: readonly string[],
-  rows: readonly Row[],
-): void {
-  process.stdout.write(
-    outputFormat(options) === 'json' ? renderJson(document) : renderTable(columns, rows),
-  );
-}
-
-export function wholeNumber(text: string, option: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) {
-    throw new TributaryError('INVALID_ARGUMENT', `${option} ${text} is not a whole number`);
-  }
-  return Number(text);
-}
-
-function parseConfigs(pairs: readonly string[]): Record<string, string> {
-  const configs: Record<string, string> = {};
-  for (const pair of pairs) {
-    const equals = pair.indexOf('=');
-    if (equals <= 0) {
-      throw new TributaryError('INVALID_ARGUMENT', `--config ${pair} has not the form name=value`);
-    }
-    configs[pair.slice(0, equals)] = pair.slice(equals + 1);
-  }
-  return configs;
 }
