@@ -1,0 +1,118 @@
+/** A person operates a running cluster, through `trib`: real brokers, real connections, an application that goes on. */
+import { string } from '@tributary/client';
+import { startTestCluster, type TestCluster } from '@tributary/testing';
+import { trib } from './trib';
+
+let cluster: TestCluster;
+let brokers: string[];
+
+beforeAll(async () => {
+  cluster = await startTestCluster({ brokers: 4 });
+  brokers = ['--brokers', cluster.brokers.join(',')];
+}, 60_000);
+
+afterAll(() => cluster?.close());
+
+async function run(line: string) {
+  const { code, stdout, stderr } = await trib([...line.split(' '), ...brokers]);
+  return { code, stdout: stdout.toString(), stderr };
+}
+
+async function json<T>(line: string): Promise<T> {
+  const { code, stdout, stderr } = await run(`${line} -o json`);
+  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout) as T;
+}
+
+interface Described {
+  readonly configs: Record<string, string>;
+  readonly partitions: {
+    readonly leader: number | null;
+    readonly replicas: number[];
+    readonly isr: number[];
+    readonly addingReplicas: number[];
+  }[];
+}
+
+const describeTopic = (topic: string): Promise<Described> => json(`topic describe ${topic}`);
+
+test('settings are changed and partitions added while the topic is in use', async () => {
+  const client = cluster.client();
+  await client.admin().createTopic({ topic: 'altered', partitions: 1, replicationFactor: 3 });
+  const altered = await json('topic alter altered -p 3 -c retention.ms=5000 -c flush=sync');
+  expect(altered).toMatchObject({ partitions: 3, configs: { 'retention.ms': '5000', flush: 'sync' } }); // prettier-ignore
+  expect(await json('topic alter altered --remove-config flush')).toMatchObject({
+    configs: { 'retention.ms': '5000' },
+  });
+  const { configs, partitions } = await describeTopic('altered');
+  expect([configs, partitions.length]).toEqual([{ 'retention.ms': '5000' }, 3]);
+  const producer = client.producer({ value: string() });
+  expect(await producer.send('altered', { value: 'x', partition: 2 })).toMatchObject({
+    offset: 0n,
+  });
+
+  const looked = await run('topic alter altered -c retention.ms=7 --dry-run');
+  expect([looked.code, looked.stderr]).toEqual([0, 'nothing was changed (--dry-run)\n']);
+  expect((await describeTopic('altered')).configs).toEqual({ 'retention.ms': '5000' });
+  expect(await run('topic alter altered -p 2')).toMatchObject({ code: 2 });
+  expect(await run('topic alter altered -c nonsense=1')).toMatchObject({ code: 2 });
+  expect(await run('topic alter nothing -p 2')).toMatchObject({ code: 3 });
+  expect(await run('topic alter altered')).toMatchObject({ code: 2 });
+});
+
+test('replicas are moved while records come, and what was acknowledged is there afterwards', async () => {
+  const client = cluster.client();
+  await client.admin().createTopic({ topic: 'moved', partitions: 2, replicationFactor: 3 });
+  const producer = client.producer({ value: string() });
+  const sent: Promise<unknown>[] = [];
+  const send = (from: number): void => {
+    for (let n = from; n < from + 50; n += 1) {
+      sent.push(producer.send('moved', { value: `${n}`, partition: n % 2 }));
+    }
+  };
+  send(0);
+  const moving = run('topic reassign moved --replicas 4,1 --wait');
+  send(50);
+  const { code, stdout, stderr } = await moving;
+  expect([code, stderr]).toEqual([0, expect.stringContaining('nothing is being moved any more')]);
+  expect(stdout).toMatch(/moved +0 +begun\nmoved +1 +begun/);
+  send(100);
+  await Promise.all(sent);
+  const { partitions } = await describeTopic('moved');
+  expect(partitions.map(({ replicas }) => replicas)).toEqual([
+    [4, 1],
+    [1, 4],
+  ]);
+  const ends = await client.admin().listOffsets('moved', 'latest');
+  expect(ends.map(({ offset }) => offset)).toEqual([75n, 75n]);
+  expect(await json('topic reassign moved --status')).toEqual([]);
+
+  const absent = await run('topic reassign moved -p 0 --replicas 4,9');
+  expect([absent.code, absent.stderr]).toEqual([3, expect.stringContaining('UNKNOWN_BROKER')]);
+  expect(await run('topic reassign moved')).toMatchObject({ code: 2 });
+  expect(await run('topic reassign moved --status --cancel')).toMatchObject({ code: 2 });
+});
+
+test('the journal tells what was decided, and why', async () => {
+  const { decisions } = await json<{ decisions: { who: string; what: string }[] }>(
+    'cluster journal -n 1000',
+  );
+  expect(decisions.some(({ who }) => who.startsWith('moved'))).toBe(true);
+  const { stdout } = await run('cluster journal -n 2');
+  expect(stdout.trim().split('\n')).toHaveLength(2);
+});
+
+test('brokers are listed with what they hold', async () => {
+  const listed = await json<{ brokerId: number; registered: boolean }[]>('broker list');
+  expect(listed.map(({ brokerId, registered }) => [brokerId, registered])).toEqual(
+    [1, 2, 3, 4].map((id) => [id, true]),
+  );
+  expect(await json('broker describe 4')).toMatchObject({ brokerId: 4, duty: 'in service' });
+  const absent = await run('broker drain 9');
+  expect([absent.code, absent.stderr]).toEqual([3, expect.stringContaining('there are: 1, 2, 3, 4')]); // prettier-ignore
+});
+
+test('a group that nobody used is told apart from an empty one', async () => {
+  const { code, stderr } = await run('group describe nobody');
+  expect([code, stderr]).toEqual([3, expect.stringContaining('code=UNKNOWN_GROUP')]);
+});
