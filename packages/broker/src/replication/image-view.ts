@@ -54,14 +54,31 @@ export function topicConfigOf(
 /** What the core of a partition must know of them. Effective min ISR: never more than there are replicas. */
 export function partitionSettings(
   { minInsyncReplicas, flush }: TopicConfig,
-  replicationFactor: number,
+  state: MovingReplicas,
   { replicaLagTimeMaxMs }: Pick<DataLimits, 'replicaLagTimeMaxMs'>,
 ): PartitionSettings {
   return {
-    minInsyncReplicas: Math.min(minInsyncReplicas, replicationFactor),
+    minInsyncReplicas: Math.min(minInsyncReplicas, replicationFactor(state)),
     replicaLagTimeMaxMs,
     flush,
   };
+}
+
+type MovingReplicas = Pick<PartitionState, 'replicas' | 'addingReplicas' | 'removingReplicas'>;
+
+/**
+ * By which a default min ISR goes: of a partition that is moved what it was before, until those that go are left out, so
+ * that nobody commits with fewer replicas than were asked for, and nobody waits for those that are new.
+ */
+export function replicationFactor({
+  replicas,
+  addingReplicas,
+  removingReplicas,
+}: MovingReplicas): number {
+  const isLeftOut =
+    removingReplicas.length > 0 && !replicas.some((id) => removingReplicas.includes(id));
+  if (isLeftOut) return replicas.length;
+  return replicas.filter((id) => !addingReplicas.includes(id)).length;
 }
 
 export interface PartitionName {

@@ -39,6 +39,7 @@ import {
   brokerViews,
   leaderHint,
   partitionSettings,
+  replicationFactor,
   topicConfigOf,
   type PartitionName,
 } from './image-view';
@@ -117,14 +118,13 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     });
     const { links } = this;
     const parts = { ...options, partitions, links, image, checkpoint, offline, refills };
-    const open = (log: PartitionLog, state: PartitionState): Partition =>
-      this.open(log, state.replicas.length);
+    const open = this.open.bind(this);
     this.changes = new RoleChanges({
       ...parts,
       open,
       registered: () => brokerEpoch() !== undefined,
       views: () => this.views,
-      settingsOf: ({ config }, replicas) => partitionSettings(config, replicas.length, limits),
+      settingsOf: ({ config }, state) => partitionSettings(config, state, limits),
     });
     this.losses = new LossAcceptance({ ...parts, open, brokerEpoch, changes: this.changes });
     this.leaderStreams = new LeaderStreams({
@@ -148,7 +148,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   /** Opens what lies on the disks, offline until the controller speaks, and starts the timers. */
   start(): void {
     for (const log of this.options.logStore.logs()) {
-      this.partitions.set(partitionKey(log.topicId, log.partition), this.open(log, 1));
+      this.partitions.set(partitionKey(log.topicId, log.partition), this.open(log));
     }
     this.armTick();
     this.checkpoint.start();
@@ -204,8 +204,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       partition.dispatch({ kind: 'resign', reason });
       return;
     }
-    partition.configure(topicConfigOf(topic, state.replicas.length));
-    const settings = partitionSettings(partition.config, state.replicas.length, this.limits);
+    partition.configure(topicConfigOf(topic, replicationFactor(state)));
+    const settings = partitionSettings(partition.config, state, this.limits);
     partition.dispatch({ kind: 'cluster', brokers: this.views, settings });
   }
 
@@ -318,11 +318,12 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     return this.options.interBrokerListener ?? 'inside';
   }
 
-  private open(log: PartitionLog, replicationFactor: number): Partition {
+  private open(log: PartitionLog, state?: PartitionState): Partition {
     const { brokerId, clock, logger, logStore } = this.options;
     const { budget } = this;
     const alterHost = { ...this.options, brokerEpoch: () => this.brokerEpoch };
-    const config = topicConfigOf(this.image?.topicById(log.topicId), replicationFactor);
+    const factor = state ? replicationFactor(state) : 1;
+    const config = topicConfigOf(this.image?.topicById(log.topicId), factor);
     const highWatermark = logStore.checkpointedHighWatermark(log.topicId, log.partition);
     return new Partition(log, config, highWatermark, {
       brokerId,

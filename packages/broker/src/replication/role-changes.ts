@@ -23,7 +23,7 @@ import type { Partition } from '../partition/partition';
 import type { BrokerViews, PartitionSettings } from '../partition/partition-state';
 import { isNewer } from '../partition/partition-step';
 import type { FollowerLinks } from './follower-links';
-import { topicConfigOf } from './image-view';
+import { replicationFactor, topicConfigOf } from './image-view';
 import type { OfflineReplicas } from './offline-replicas';
 import { mayRefill } from './refill';
 import type { Refills } from './refills';
@@ -41,7 +41,7 @@ export interface RoleChangesHost {
   readonly registered: () => boolean;
   readonly image: () => MetadataImage | undefined;
   readonly views: () => BrokerViews;
-  readonly settingsOf: (partition: Partition, replicas: readonly number[]) => PartitionSettings;
+  readonly settingsOf: (partition: Partition, state: PartitionState) => PartitionSettings;
   readonly open: (log: PartitionLog, state: PartitionState) => Partition;
   /** The file of HWs goes by names: what an earlier topic left there must not be taken for the next one's. */
   readonly checkpoint: () => Promise<void>;
@@ -205,7 +205,7 @@ export class RoleChanges {
     const isRefilling = host.offline.get(partitionKey(state.topicId, state.partition));
     assert(!isRefilling, `${partition.name} is named leader while it is refilled`);
     const { leader: leaderId, leaderEpoch, partitionEpoch, isr, replicas } = state;
-    const settings = host.settingsOf(partition, replicas);
+    const settings = host.settingsOf(partition, state);
     const now = partition.state;
     if (now.role === 'leader' && now.leaderEpoch === leaderEpoch) {
       partition.dispatch({ kind: 'changed', leaderId, leaderEpoch, partitionEpoch, isr, replicas });
@@ -250,7 +250,7 @@ export class RoleChanges {
   private async create(state: PartitionState): Promise<Partition> {
     const { topic, topicId, partition } = state;
     const { logStore, partitions, image, open } = this.host;
-    const config = topicConfigOf(image()?.topicById(topicId), state.replicas.length);
+    const config = topicConfigOf(image()?.topicById(topicId), replicationFactor(state));
     await this.moveNamesakesAside(state);
     const log =
       logStore.get(topicId, partition) ??

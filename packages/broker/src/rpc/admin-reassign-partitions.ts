@@ -65,7 +65,8 @@ function showsMove(image: MetadataImage, wanted: Reassignment): boolean {
   );
 }
 
-/** The replicas that there will be. */
-function targetOf({ replicas, removingReplicas }: PartitionState): number[] {
-  return replicas.filter((id) => !removingReplicas.includes(id));
+/** The replicas that there will be: of a move that waits for its turn, those that are added take no part yet. */
+function targetOf({ replicas, addingReplicas, removingReplicas }: PartitionState): number[] {
+  const all = new Set([...replicas, ...addingReplicas]);
+  return [...all].filter((id) => !removingReplicas.includes(id));
 }
