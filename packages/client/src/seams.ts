@@ -62,6 +62,8 @@ export interface MetadataSource {
   read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot>;
   /** Any broker to talk to when no partition is meant (admin, producer ids, groups); another one each `attempt`. */
   anyBroker(attempt: number, deadline: Deadline): Promise<BrokerNode>;
+  /** What the last read said is known to be old: the next one asks another broker, where there is a choice. */
+  doubt?(): void;
   close(): Promise<void>;
 }
 

@@ -146,6 +146,14 @@ describe('a followed partition', () => {
     expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
   });
 
+  it('says in which epoch it goes on when it leaves', () => {
+    const f = followed();
+    f.accept();
+    f.partition.dispatch({ kind: 'follow', leaderId: 3, leaderEpoch: 5, partitionEpoch: 1 });
+    f.follower.stop();
+    expect(f.sent.at(-1)?.detach).toMatchObject({ attachId: 1, leaderEpoch: 5 });
+  });
+
   it('settles the divergence before it touches the HW (KAFKA-14704)', () => {
     const f = followed(4);
     const answer = { topicId: 'id', partition: 0, leaderEpoch: EPOCH, attachId: 1 };

@@ -134,9 +134,10 @@ export class FollowedPartition {
     this.retryTimer = undefined;
   }
 
-  stop(): void {
+  /** @param nextEpoch the leader epoch that begins, where the partition does not know it yet */
+  stop(nextEpoch?: number): void {
     if (this.stopped) return;
-    this.detach();
+    this.detach(nextEpoch);
     this.stopped = true;
     this.unwatch();
     this.streamClosed();
@@ -305,10 +306,11 @@ export class FollowedPartition {
     this.attach();
   }
 
-  private detach(): void {
+  private detach(nextEpoch?: number): void {
     if (this.attachId === undefined) return;
-    const { topicId, partition } = this.partition;
-    this.host.send({ detach: { topicId, partition, attachId: this.attachId } });
+    const { topicId, partition, state } = this.partition;
+    const leaderEpoch = Math.max(state.leaderEpoch, nextEpoch ?? -1);
+    this.host.send({ detach: { topicId, partition, attachId: this.attachId, leaderEpoch } });
     this.attachId = undefined;
     this.accepted = false;
   }

@@ -124,11 +124,11 @@ export class FollowerLink implements FollowedPartitionHost {
     else this.dial();
   }
 
-  unfollow(key: string): void {
+  unfollow(key: string, nextEpoch?: number): void {
     const followed = this.followed.get(key);
     if (!followed) return;
     this.followed.delete(key);
-    followed.stop();
+    followed.stop(nextEpoch);
     if (this.followed.size === 0) this.close();
   }
 

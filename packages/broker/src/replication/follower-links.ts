@@ -29,11 +29,12 @@ export class FollowerLinks {
     if (leaderId >= 0) this.followOn(this.linkOf.get(key)?.kind ?? 'replication', partition);
   }
 
-  unfollow(key: string): void {
+  /** @param nextEpoch the leader epoch that ends this, where the partition does not know it yet */
+  unfollow(key: string, nextEpoch?: number): void {
     const link = this.linkOf.get(key);
     if (!link) return;
     this.linkOf.delete(key);
-    link.unfollow(key);
+    link.unfollow(key, nextEpoch);
     if (link.size === 0) this.links.delete(nameOf(link.leaderId, link.kind));
   }
 

@@ -12,6 +12,7 @@ import {
   type Acknowledge,
   type Attach,
   type ClientHello,
+  type Detach,
   type FollowDownInput,
   type FollowUp,
   type MessageStream,
@@ -96,10 +97,7 @@ export class LeaderStream implements AttachOwner {
       if (!this.follower) throw new TributaryError('INVALID_ARGUMENT', 'no hello came first');
       if (message.attach) return this.attach(message.attach);
       if (message.acknowledge) return this.acknowledge(message.acknowledge);
-      if (message.detach) {
-        const { topicId, partition, attachId } = message.detach;
-        this.detach(topicId, partition, attachId);
-      }
+      if (message.detach) this.detach(message.detach);
     } catch (error) {
       this.cut(TributaryError.from(error));
     }
@@ -171,11 +169,15 @@ export class LeaderStream implements AttachOwner {
     if (attach?.leaderEpoch === message.leaderEpoch) attach.acknowledged(message);
   }
 
-  private detach(topicId: string, partition: number, attachId: number): void {
+  private detach({ topicId, partition, attachId, leaderEpoch }: Detach): void {
     const attach = this.current(topicId, partition, attachId);
     if (!attach) return;
     this.attaches.delete(partitionKey(topicId, partition));
     attach.drop();
+    // A leader that the controller cannot reach any more hears of its end in this way alone.
+    if (leaderEpoch <= attach.leaderEpoch) return;
+    const reason = `follower ${this.brokerId} goes on in leader epoch ${leaderEpoch}`;
+    attach.partition.resign(reason, leaderEpoch);
   }
 
   /** The attach that a message means; undefined: it is stale and to be dropped. */

@@ -48,6 +48,26 @@ describe('change of leader', () => {
     await w.close();
   });
 
+  it.each([
+    ['the new leader', [1, 2]],
+    ['another follower', [1, 2, 3]],
+  ])(
+    'a leader to which the controller cannot speak hears it from %s, and resigns',
+    async (who, ids) => {
+      const w = await dataWorld(ids);
+      await w.cluster.createTopic([ids]);
+      await w.within(w.cluster.produce(1, ['a']));
+      w.cluster.cutOffFromController(1);
+      if (ids.length === 3) w.network.partition('b1', 'b2');
+      await w.cluster.elect(2, { isr: ids.slice(1) });
+      await w.until(() => w.cluster.partition(1).state.role !== 'leader', 100);
+      expect(w.cluster.partition(1).state).toMatchObject({ role: 'offline', leaderEpoch: 1 });
+      const { error } = await w.within(w.cluster.produce(1, ['b'], { acks: 1 }));
+      expect(error).toMatchObject({ code: 'NOT_LEADER', outcome: 'NOT_WRITTEN' });
+      await w.close();
+    },
+  );
+
   it('the epoch is on disk before anything is served in it, also when nothing is written (KAFKA-7415)', async () => {
     const w = await dataWorld([1, 2]);
     await w.cluster.createTopic([[1, 2]]);
@@ -227,12 +247,16 @@ describe('fences', () => {
     await w.cluster.createTopic([[1, 2, 3]]);
     await w.within(w.cluster.produce(1, ['a']));
     w.cluster.cutOffFromController(1);
+    // Nor do the followers' goodbyes reach it.
+    w.network.partition('b1', 'b2');
+    w.network.partition('b1', 'b3');
     await w.cluster.elect(2);
     const zombie = await w.within(w.cluster.produce(1, ['b'], { timeoutMs: 30_000 }));
     expect(zombie.error?.code).toBe('TIMEOUT');
     // The new leader went on without it.
     expect(w.isr()).toEqual([2, 3]);
     expect((await w.within(w.cluster.produce(2, ['c']))).error).toBeNull();
+    w.network.heal();
     await w.cluster.reconnectToController(1);
     await w.until(() => w.values(1).join() === 'a,c', 20_000);
     await w.close();

@@ -217,7 +217,7 @@ export class RoleChanges {
       this.deferred.set(key, state);
       return;
     }
-    host.links.unfollow(key);
+    host.links.unfollow(key, leaderEpoch);
     // Nothing more in the old epoch, which the log is about to leave.
     if (now.role === 'leader') partition.resign(`leader epoch ${leaderEpoch} began`);
     const { brokerId } = host;

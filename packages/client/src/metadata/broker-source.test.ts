@@ -71,6 +71,15 @@ test('a read without time for a second broker fails, and the next one does not a
   expect(fakes.asked).toEqual(['b1', 'b2']);
 });
 
+test('a broker whose answer is in doubt is not the one asked next, however many doubt it', async () => {
+  const { clock, fakes, source, within } = setup();
+  await clock.settleWithin(source.read([], within(1_000)), 10);
+  await clock.settleWithin(source.read([], within(1_000)), 10);
+  for (let i = 0; i < 3; i += 1) source.doubt();
+  await clock.settleWithin(source.read([], within(1_000)), 10);
+  expect(fakes.asked).toEqual(['b1', 'b1', 'b2']);
+});
+
 test('calls to any broker go round, also when each is the first attempt', async () => {
   const { source, within } = setup();
   const chosen = new Set<number>();

@@ -37,6 +37,7 @@ export class BrokerSource implements MetadataSource {
   private brokers: readonly BrokerNode[] = [];
   /** Among the candidates: who answered last, or comes after the one that did not. */
   private turn = 0;
+  private doubted = false;
   /** Calls to any broker go round, from a start that is not the same for all clients: one broker's end is not all's. */
   private anyTurn: number;
 
@@ -50,6 +51,8 @@ export class BrokerSource implements MetadataSource {
   }
 
   async read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot> {
+    if (this.doubted) this.turn += 1;
+    this.doubted = false;
     let failure: TributaryError | undefined;
     for (let tour = 0; tour < METADATA_TOURS; tour += 1) {
       const candidates = this.candidates();
@@ -73,6 +76,10 @@ export class BrokerSource implements MetadataSource {
       await sleep(this.clock, waitMs, deadline.signal);
     }
     throw this.unreachable(failure);
+  }
+
+  doubt(): void {
+    this.doubted = true;
   }
 
   async anyBroker(attempt: number, deadline: Deadline): Promise<BrokerNode> {

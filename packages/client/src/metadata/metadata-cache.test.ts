@@ -28,6 +28,7 @@ class FakeSource implements MetadataSource {
   reads: (readonly string[] | undefined)[] = [];
   failure: TributaryError | undefined;
   delayMs = 0;
+  doubts = 0;
 
   constructor(private readonly clock: SimulatedClock) {}
 
@@ -37,6 +38,10 @@ class FakeSource implements MetadataSource {
     if (this.failure) throw this.failure;
     const found = this.topics.filter(({ topic }) => topics === undefined || topics.includes(topic));
     return { clusterId: 'c', controllerId: 1, brokers: nodes, topics: found };
+  }
+
+  doubt(): void {
+    this.doubts += 1;
   }
 
   async anyBroker(attempt: number): Promise<BrokerNode> {
@@ -170,6 +175,15 @@ describe('leaders', () => {
     cache.reportFailure('orders', 0, 4, refused(2, 4));
     expect(await leader()).toBe('1@4');
     expect(source.reads).toHaveLength(1);
+  });
+
+  test('who named a leader that is none is in doubt: it may have been cut off from the controller', async () => {
+    const { source, cache, leader } = await known([1, 4]);
+    expect(source.doubts).toBe(0);
+    cache.reportFailure('orders', 0, 4, new TributaryError('NOT_LEADER', 'not me any more'));
+    expect(source.doubts).toBe(1);
+    source.topics = [view('A', [2, 5])];
+    expect(await leader()).toBe('2@5');
   });
 
   test('only the partition that failed is looked up anew', async () => {

@@ -121,6 +121,8 @@ export class MetadataCache implements ClusterMetadata {
   ): void {
     const cached = this.topics.get(topic);
     if (!cached) return;
+    // Who named this leader may be cut off from the controller, and would say the same again.
+    this.source.doubt?.();
     if (error.code === 'TOPIC_ID_MISMATCH' || error.code === 'UNKNOWN_TOPIC') {
       // The next caller reads again; the epochs stay known.
       this.topics.set(topic, { ...cached, absent: true });
