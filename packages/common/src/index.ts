@@ -1,6 +1,7 @@
 export * from './assert';
 export * from './backoff';
 export * from './bounded-queue';
+export * from './broker-config';
 export * from './clock';
 export * from './deadline';
 export * from './error-codes';

@@ -92,6 +92,10 @@ export class LogDirectories implements LogStore {
     return this.losses.all();
   }
 
+  setCompactionRate(bytesPerSecond: number | undefined): void {
+    for (const directory of this.open) directory.setCompactionRate(bytesPerSecond);
+  }
+
   directories(): DirectoryStatus[] {
     const offline = [...this.opened.failed].map(([path, { message }]) => ({
       path,

@@ -43,6 +43,7 @@ export class LogDirectory implements LogStore {
   readonly cleanShutdownEpoch: number | undefined;
   readonly maintenance: LogMaintenance;
   readonly compactor: Compactor;
+  readonly setCompactionRate = (rate?: number): void => this.compactor.setRate(rate);
   private readonly checkpoints: DirectoryCheckpoints;
   private readonly asides: DirectoryAsides;
   private readonly health: DirectoryHealth;
@@ -304,14 +305,12 @@ export class LogDirectory implements LogStore {
 
   private makeMaintenance(): LogMaintenance {
     const { clock, logger, maintenanceIntervalMs: intervalMs } = this.options;
+    const checkpoint = () => this.logCheckpoints.now();
     return new LogMaintenance({
       clock,
       logger,
       logs: () => this.present.all(),
-      duties: [
-        retentionDuty({ logger, checkpoint: () => this.logCheckpoints.now() }),
-        this.compactor.duty,
-      ],
+      duties: [retentionDuty({ logger, checkpoint }), this.compactor.duty],
       intervalMs,
     });
   }

@@ -56,6 +56,8 @@ export interface LogStore {
   checkpointedHighWatermark(topicId: string, partition: number): number;
   /** `replication-offset-checkpoint`, temp file, sync, rename, directory sync. */
   checkpointHighWatermarks(entries: readonly HighWatermarkEntry[]): Promise<void>;
+  /** What compaction reads and writes per second from now on, on each directory; undefined: as configured. */
+  setCompactionRate(bytesPerSecond: number | undefined): void;
   /** Registered: the running marker holds this epoch from now on, durably. Never rejects for a failed directory. */
   noteBrokerEpoch(brokerEpoch: number): Promise<void>;
   /** Flushes all, writes checkpoints and the clean-shutdown marker (last), releases the lock. */

@@ -10,7 +10,6 @@ import type { TopicRecord } from '@tributary/coordination';
 import type { AlterTopicRequest } from '@tributary/protocol';
 import { placeReplicas } from '../placement/place-replicas';
 import { placementBrokers } from '../placement/replica-load';
-import type { CommandSettings } from './command-duties';
 import type { ControllerDraft } from './controller-draft';
 import { dutyOf, type PendingCommand, type TopicState } from './controller-state';
 import { reconcileTopic } from './partition-duties';
@@ -18,11 +17,15 @@ import { replicationFactorOf, topicRules } from './topic-rules';
 import { beginTopicUpdate } from './topic-update-duties';
 import { waitForWrite } from './waiting-commands';
 
+export interface AlterTopicSettings {
+  readonly maxPartitionsPerTopic: number;
+}
+
 export function alterTopic(
   draft: ControllerDraft,
   command: PendingCommand,
   request: AlterTopicRequest,
-  settings: CommandSettings,
+  settings: AlterTopicSettings,
 ): void {
   const topic = topicNamed(draft, request);
   if (topic.update && !request.validateOnly) return waitForWrite(draft, command);
@@ -102,7 +105,7 @@ function alteredAssignment(
   draft: ControllerDraft,
   record: TopicRecord,
   request: AlterTopicRequest,
-  { maxPartitionsPerTopic }: CommandSettings,
+  { maxPartitionsPerTopic }: AlterTopicSettings,
 ): TopicRecord['assignment'] {
   const { assignment } = record;
   const wanted = request.partitions || assignment.length;

@@ -4,7 +4,7 @@
  */
 import { TributaryError } from '@tributary/common';
 import { alterBroker } from './alter-broker';
-import { alterTopic } from './alter-topic';
+import { alterTopic, type AlterTopicSettings } from './alter-topic';
 import type { ControllerDraft } from './controller-draft';
 import type { PendingCommand } from './controller-state';
 import { electLeaders } from './elect-leaders';
@@ -12,9 +12,7 @@ import { reassignPartitions } from './reassign-partitions';
 import { answerFailure } from './topic-update-duties';
 import { takeWaiting } from './waiting-commands';
 
-export interface CommandSettings {
-  readonly maxPartitionsPerTopic: number;
-}
+export type CommandSettings = AlterTopicSettings;
 
 export function onCommand(
   draft: ControllerDraft,

@@ -31,7 +31,8 @@ import { Partition } from '../partition/partition';
 import type { BrokerViews } from '../partition/partition-state';
 import type { DataHost } from '../rpc/data-host';
 import type { PartitionAlterer, ReplicaHost } from '../seams';
-import { defaultDataLimits, type DataLimits } from './data-limits';
+import { dataAcceptor } from './data-acceptor';
+import type { DataLimits } from './data-limits';
 import { FollowerLinks } from './follower-links';
 import { HighWatermarkCheckpoint } from './high-watermark-checkpoint';
 import {
@@ -46,6 +47,7 @@ import {
 import { alterIsr } from './isr-alterer';
 import { LeaderStreams } from './leader-streams';
 import { linkPolicy } from './link-policy';
+import { LiveSettings } from './live-settings';
 import { LossAcceptance, type AcceptedLoss } from './loss-acceptance';
 import { OfflineReplicas } from './offline-replicas';
 import { PreviousLife, type ToldStop } from './previous-life';
@@ -72,7 +74,10 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   readonly clock: Clock;
   readonly limits: DataLimits;
   readonly budget: WaiterBudget;
+  readonly setCatchUpRate = (rate?: number): void =>
+    [this.leaderStreams, this.links].forEach(({ throttle }) => throttle.setRate(rate));
   private readonly partitions = new Map<string, Partition>();
+  private readonly live: LiveSettings;
   private readonly links: FollowerLinks;
   private readonly changes: RoleChanges;
   private readonly offline: OfflineReplicas;
@@ -91,7 +96,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   constructor(private readonly options: ReplicaManagerOptions) {
     const { brokerId, clock, logger, logStore } = options;
     this.clock = clock;
-    this.limits = { ...defaultDataLimits, ...options.limits };
+    this.live = new LiveSettings(options, this.setCatchUpRate);
+    this.limits = this.live.limits;
     this.budget = new WaiterBudget(this.limits.maxWaiters);
     const { limits, partitions } = this;
     const image = (): MetadataImage | undefined => this.image;
@@ -179,6 +185,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     if (this.closed) return;
     this.image = image;
     this.views = brokerViews(image);
+    this.live.apply(image.broker(this.options.brokerId)?.configs);
     for (const [key, partition] of this.partitions) this.observeImage(key, partition, image);
     const done = changed.map((state) => this.changes.apply(state));
     for (const state of this.refills.settled(changed)) {
@@ -262,10 +269,6 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.isolated = isolated;
   }
 
-  setCatchUpRate(bytesPerSecond: number | undefined): void {
-    for (const { throttle } of [this.leaderStreams, this.links]) throttle.setRate(bytesPerSecond);
-  }
-
   // ---- for the handlers ----
 
   get followHandlers(): readonly Handler[] {
@@ -292,19 +295,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     return leaderHint(this.image, partition, listener);
   }
 
-  /** What this broker says of itself in the hello of its data streams. */
   acceptor(): Acceptor {
-    const { brokerId, clusterId } = this.options;
-    const { produceCreditBytes, maxInFlightFetches, maxRequestBytes } = this.limits;
-    return {
-      brokerId,
-      clusterId: clusterId(),
-      brokerEpoch: this.brokerEpoch ?? 0,
-      features: [],
-      creditBytes: produceCreditBytes,
-      maxInFlightRequests: maxInFlightFetches,
-      maxRequestBytes,
-    };
+    return dataAcceptor(this.options, this.limits, this.brokerEpoch);
   }
 
   status(): ReplicaStatus[] {
@@ -320,7 +312,6 @@ export class ReplicaManager implements ReplicaHost, DataHost {
 
   private open(log: PartitionLog, state?: PartitionState): Partition {
     const { brokerId, clock, logger, logStore } = this.options;
-    const { budget } = this;
     const alterHost = { ...this.options, brokerEpoch: () => this.brokerEpoch };
     const factor = state ? replicationFactor(state) : 1;
     const config = topicConfigOf(this.image?.topicById(log.topicId), factor);
@@ -329,7 +320,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       brokerId,
       clock,
       logger,
-      budget,
+      budget: this.budget,
       alter: (partition, effect) => void alterIsr(alterHost, partition, effect),
       failed: (partition) => {
         this.links.unfollow(partitionKey(partition.topicId, partition.partition));

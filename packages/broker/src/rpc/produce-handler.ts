@@ -16,7 +16,7 @@ import { produce, requestBytes } from './produce-request';
 import { ProduceStream } from './produce-stream';
 
 export function produceHandlers(host: DataHost): Handler[] {
-  const inFlight = new InFlightBytes(host.limits.maxInFlightBytes);
+  const inFlight = new InFlightBytes(() => host.limits.maxInFlightBytes);
   return [
     bidiHandler(methods.broker.produce, (stream, { listener }) => {
       new ProduceStream(host, inFlight, stream, listener);

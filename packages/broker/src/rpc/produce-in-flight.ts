@@ -2,7 +2,12 @@
 export class InFlightBytes {
   private taken = 0;
 
-  constructor(readonly maxBytes: number) {}
+  /** Asked each time: it may be altered while the broker runs. */
+  constructor(private readonly limit: () => number) {}
+
+  get maxBytes(): number {
+    return this.limit();
+  }
 
   get bytes(): number {
     return this.taken;

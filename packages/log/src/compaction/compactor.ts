@@ -45,7 +45,8 @@ export class Compactor {
     stop: () => this.stop(),
   };
 
-  private readonly limits: CompactionLimits;
+  /** A pass that is under way goes on with the limits that it began with. */
+  private limits: CompactionLimits;
   private readonly stopping = new AbortController();
   private readonly retryAt = new WeakMap<Log, number>();
   private running: Promise<void> | undefined;
@@ -57,6 +58,16 @@ export class Compactor {
 
   get totals(): CompactionTotals {
     return this.sums;
+  }
+
+  /** Of the passes that begin from now on. undefined: as configured. */
+  setRate(bytesPerSecond: number | undefined): void {
+    const configured = { ...defaultCompactionLimits, ...this.options.compactionLimits };
+    const { maxCompactionBytesPerSecond } = configured;
+    this.limits = {
+      ...configured,
+      maxCompactionBytesPerSecond: bytesPerSecond ?? maxCompactionBytesPerSecond,
+    };
   }
 
   /** Compacts those that are due, the most urgent one first, until none is. Nothing, while that is under way. */

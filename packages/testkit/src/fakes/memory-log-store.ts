@@ -20,11 +20,16 @@ export class MemoryLogStore implements LogStore {
   lostReplicas: LostReplica[] = [];
   brokerEpoch: number | undefined;
   readonly deleted: string[] = [];
+  compactionRate: number | undefined;
   failNextCreate: ErrorCode | undefined;
   checkpoints = 0;
   private readonly byKey = new Map<string, MemoryLog>();
   private readonly aside: { topic: string; topicId: string; partition: number }[] = [];
   private readonly highWatermarks = new Map<string, number>();
+
+  setCompactionRate(bytesPerSecond: number | undefined): void {
+    this.compactionRate = bytesPerSecond;
+  }
 
   logs(): PartitionLog[] {
     return [...this.byKey.values()];
