@@ -23,6 +23,8 @@ import type {
 
 /** Between two tries of an ISR change whose outcome is not known. */
 export const ALTER_RETRY_MS = 500;
+/** How long a claim of a higher epoch stands unanswered, where no controller can be reached. */
+export const DOUBT_MS = 1_000;
 /** After the controller called a candidate ineligible. */
 export const EXPAND_PAUSE_MS = 1_000;
 
@@ -177,7 +179,29 @@ export function ticked(state: LeaderState, now: number): Step {
  * FENCED_LEADER_EPOCH if it does not.
  */
 export function doubted(state: LeaderState, now: number): Step {
-  return state.pending ? { state, effects: [] } : propose(state, state.isr, now, []);
+  const step = state.pending ? { state, effects: [] } : propose(state, state.isr, now, []);
+  const { state: next, effects } = step;
+  if (next.role !== 'leader' || !next.pending) return step;
+  const { pending } = next;
+  const doubtedAt = pending.doubtedAt ?? now;
+  return { state: { ...next, pending: { ...pending, doubtedAt } }, effects };
+}
+
+/**
+ * Does this answer end leadership? The controller knows a higher epoch; or it cannot be reached to confirm this one, which
+ * somebody doubts: then the image that comes with the next control stream says whether this replica leads.
+ */
+export function endsLeadership(
+  { pending }: LeaderState,
+  event: EventOf<'alterFailed'>,
+  now: number,
+): string | undefined {
+  if (event.requestId !== pending?.requestId) return undefined;
+  if (event.code === 'FENCED_LEADER_EPOCH') return 'the controller knows a higher leader epoch';
+  const isDoubted = pending.doubtedAt !== undefined && now - pending.doubtedAt >= DOUBT_MS;
+  return isDoubted && event.code === 'UNAVAILABLE'
+    ? 'a higher leader epoch was claimed, and no controller can be asked'
+    : undefined;
 }
 
 function withFollower(

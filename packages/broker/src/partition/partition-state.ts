@@ -78,6 +78,8 @@ export interface PendingIsr {
   readonly members: readonly IsrMember[];
   /** The outcome of the last try is unknown, or waits for news: ask the same again then. */
   readonly retryAt: number | undefined;
+  /** Since when somebody claims that a higher leader epoch began; undefined: nobody does. */
+  readonly doubtedAt?: number | undefined;
 }
 
 export interface LeaderState extends ReplicaState {

@@ -16,6 +16,7 @@ import {
   detached,
   doubted,
   durable,
+  endsLeadership,
   lead,
   ticked,
 } from './leader-step';
@@ -84,10 +85,10 @@ function leaderEvent(
       return doubted(state, now);
     case 'altered':
       return altered(state, event, now);
-    case 'alterFailed':
-      return event.code === 'FENCED_LEADER_EPOCH' && event.requestId === state.pending?.requestId
-        ? resign(state, { kind: 'resign', reason: 'the controller knows a higher leader epoch' })
-        : alterFailed(state, event, now);
+    case 'alterFailed': {
+      const reason = endsLeadership(state, event, now);
+      return reason ? resign(state, { kind: 'resign', reason }) : alterFailed(state, event, now);
+    }
   }
 }
 

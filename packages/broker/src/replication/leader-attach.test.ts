@@ -114,6 +114,8 @@ describe("a follower's attach at the leader", () => {
     const { partition, ended } = await attached(1e6);
     const newer = {
       brokerId: 2,
+      brokerEpoch: 20,
+      attachId: 2,
       logMoved: jest.fn(),
       highWatermarkMoved: jest.fn(),
       logStartMoved: jest.fn(),

@@ -66,6 +66,10 @@ export class LeaderAttach implements Attachment {
     return this.owner.brokerId;
   }
 
+  get brokerEpoch(): number {
+    return this.owner.brokerEpoch;
+  }
+
   get live(): boolean {
     return !this.over;
   }

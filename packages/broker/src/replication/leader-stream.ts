@@ -17,6 +17,7 @@ import {
   type FollowUp,
   type MessageStream,
 } from '@tributary/protocol';
+import { isOvertaken } from '../partition/attachment';
 import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import type { CatchUpThrottle } from './catch-up-throttle';
@@ -119,6 +120,11 @@ export class LeaderStream implements AttachOwner {
     let truncate: TruncateTo | undefined;
     try {
       attached = this.host.partitionFor(message, this.brokerId);
+      const { brokerId, brokerEpoch } = this;
+      const newest = attached.attachments.get(brokerId);
+      if (isOvertaken({ brokerId, brokerEpoch, attachId }, newest)) {
+        throw new TributaryError('STALE_ATTACH', `${attached.name}: a newer attach came`);
+      }
       truncate = attached.guard(() => divergence(attached.log, message));
     } catch (error) {
       this.send({ attached: { ...base, error: toWireError(error) } });
