@@ -7,6 +7,7 @@ test('defaults: min ISR is 2, or 1 where there is one replica', () => {
     flush: 'os',
     segmentBytes: 1073741824,
     segmentMs: 604_800_000,
+    uncleanLeaderElection: false,
     segmentJitterMs: 0,
     segmentIndexBytes: 10_485_760,
     cleanupPolicy: 'delete',

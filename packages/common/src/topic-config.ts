@@ -37,6 +37,8 @@ export interface TopicConfig {
   readonly maxCompactionLagMs: number;
   /** Share of bytes not compacted yet from which on a log is due. Default 0.5. */
   readonly minCleanableDirtyRatio: number;
+  /** Where no complete replica is left, one that lacks committed records leads at once. Default false. */
+  readonly uncleanLeaderElection: boolean;
 }
 
 type Field = keyof TopicConfig;
@@ -82,6 +84,16 @@ function share(field: Field, fallback: number, description: string) {
     description,
     parse: (text: string) =>
       /^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$/.test(text) ? Number(text) : undefined,
+  };
+}
+
+function yesOrNo(field: Field, fallback: boolean, description: string) {
+  return {
+    field,
+    default: String(fallback),
+    allowed: 'true or false',
+    description,
+    parse: (text: string) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   };
 }
 
@@ -180,6 +192,11 @@ export const topicSettings: Readonly<Record<string, Setting>> = {
     7 * DAY_MS,
     { min: 1, max: FOREVER },
     'age of its first record at which a segment is rolled',
+  ),
+  'unclean.leader.election.enable': yesOrNo(
+    'uncleanLeaderElection',
+    false,
+    'true: where no complete replica is left another one leads at once, and committed records may be lost',
   ),
 };
 

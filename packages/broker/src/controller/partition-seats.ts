@@ -1,6 +1,6 @@
 /**
  * What each seat in a partition's stored state is worth now, its broker's state and past taken into account. Pure;
- * called by the decisions on partitions. See docs/adr/0019-what-a-seat-is-worth.md.
+ * called by the decisions on partitions. See docs/adr/0020-what-a-seat-is-worth.md.
  *
  * A seat was given to a broker in one broker epoch. In a later one another process has it, or the same that lost its
  * session; what that tells of how the process before it stopped decides. It speaks of the last life that was imaged, so

@@ -17,9 +17,12 @@ export interface TopicRules {
 export function topicRules(record: TopicRecord): TopicRules {
   const factor = replicationFactorOf(record);
   try {
-    const { minInsyncReplicas, flush } = parseTopicConfig(record.configs, factor);
-    const minIsr = Math.min(minInsyncReplicas, factor);
-    return { minIsr, isSynced: flush === 'sync', mayElectUnclean: false };
+    const config = parseTopicConfig(record.configs, factor);
+    return {
+      minIsr: Math.min(config.minInsyncReplicas, factor),
+      isSynced: config.flush === 'sync',
+      mayElectUnclean: config.uncleanLeaderElection,
+    };
   } catch {
     return { minIsr: Math.min(2, factor), isSynced: false, mayElectUnclean: false };
   }
