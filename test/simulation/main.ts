@@ -6,6 +6,7 @@ import { errorCodes, TributaryError } from '@tributary/common';
 import { parseArguments, type SimulateArguments } from './arguments';
 import { playSeed } from './play-seed';
 import { coverageText, failureText, missingCoverage, Summing } from './report';
+import { hunt } from './planted/hunt';
 import { playSeeds } from './worker-pool';
 
 /** Between two lines that say how far it is, in seeds. */
@@ -13,7 +14,38 @@ const PROGRESS_SEEDS = 50;
 
 async function main(): Promise<void> {
   const options = parseArguments(process.argv.slice(2));
-  await simulate(options);
+  if (options.planted) await huntPlanted(options);
+  else await simulate(options);
+}
+
+async function huntPlanted({
+  seeds,
+  workers,
+  without,
+  bug,
+  json,
+}: SimulateArguments): Promise<void> {
+  const began = performance.now();
+  const found = await hunt({
+    seeds,
+    workers,
+    without,
+    bug,
+    onFound: ({ bug: name, seedsNeeded, invariant, text }) => {
+      const how = seedsNeeded === undefined ? 'NOT FOUND' : `${seedsNeeded} seeds, ${invariant}`;
+      process.stderr.write(`${name.padEnd(38)} ${how}${text === undefined ? '' : `: ${text}`}\n`);
+    },
+  });
+  const missed = found.filter(({ seedsNeeded }) => seedsNeeded === undefined);
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  process.stderr.write(`${found.length - missed.length} of ${found.length} found, ${seconds} s\n`);
+  if (json) {
+    const bugs = found.map(({ bug: name, seedsNeeded, invariant }) => {
+      return { bug: name, seedsNeeded: seedsNeeded ?? null, invariant: invariant ?? null };
+    });
+    process.stdout.write(`${JSON.stringify({ bugs, missed: missed.length, seconds })}\n`);
+  }
+  if (missed.length > 0 || found.length === 0) process.exitCode = 1;
 }
 
 async function simulate(options: SimulateArguments): Promise<void> {

@@ -1,0 +1,219 @@
+/**
+ * Known bugs, each as a small change of the production code: what the simulation must find, or it looks in the wrong
+ * places. Invariant (planted-bugs.test.ts): each text stands exactly once in its file, so that none of them rots. Loaded
+ * by load-planted.ts into a process of its own; nothing else ever sees the changed code.
+ */
+export interface PlantedEdit {
+  /** Below packages/, without `.ts`: `broker/partition/leader-step`. */
+  readonly file: string;
+  readonly search: string;
+  readonly replace: string;
+}
+
+export interface PlantedBug {
+  readonly name: string;
+  readonly edits: readonly PlantedEdit[];
+}
+
+function edit(file: string, search: string, replace: string): PlantedEdit {
+  return { file, search, replace };
+}
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    // KAFKA-1211: a follower forgets what its leader may have committed with it.
+    name: 'truncate-by-high-watermark',
+    edits: [
+      edit(
+        'broker/replication/followed-partition',
+        '    if (!log.cutsAreSettled) return this.settle();\n',
+        `    const own = this as { hasCut?: boolean };
+    const { highWatermark } = partition.state;
+    if (!own.hasCut && highWatermark < log.logEndOffset) partition.truncate(highWatermark, false);
+    own.hasCut = true;
+    if (!log.cutsAreSettled) return this.settle();\n`,
+      ),
+    ],
+  },
+  {
+    // KAFKA-7128.
+    name: 'admit-by-high-watermark-only',
+    edits: [
+      edit(
+        'broker/partition/in-sync-replicas',
+        'follower.logEndOffset >= state.epochStartOffset &&',
+        '',
+      ),
+    ],
+  },
+  {
+    // KAFKA-6082.
+    name: 'skip-controller-epoch-check',
+    edits: [
+      edit(
+        'coordination/controller-writes',
+        `    path: paths.controllerEpoch,
+    version: fence.epochVersion,`,
+        `    path: paths.controllerEpoch,
+    version: undefined as unknown as number,`,
+      ),
+    ],
+  },
+  {
+    // KAFKA-1188.
+    name: 'accept-old-leader-epoch',
+    edits: [
+      edit(
+        'broker/partition/partition-step',
+        'return news.leaderEpoch > state.leaderEpoch;',
+        'return true;',
+      ),
+      edit(
+        'broker/replication/role-changes',
+        'if (state.leaderEpoch >= partition.log.latestEpoch) return false;',
+        'if (partition) return false;',
+      ),
+    ],
+  },
+  {
+    // KAFKA-7415.
+    name: 'forget-epoch-at-leader-start',
+    edits: [
+      edit('broker/partition/partition', 'await this.log.assignEpoch(event.leaderEpoch);', ''),
+    ],
+  },
+  {
+    // KAFKA-15583.
+    name: 'advance-high-watermark-under-min-isr',
+    edits: [
+      edit(
+        'broker/partition/in-sync-replicas',
+        'if (isUnderMinIsr(state)) return state.highWatermark;',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'acknowledge-before-min-isr',
+    edits: [
+      edit(
+        'broker/partition/partition',
+        "if (state.role !== 'leader' || !isUnderMinIsr(state)) return;",
+        'if (state) return;',
+      ),
+      edit(
+        'broker/partition/partition',
+        'if (acks === 1) this.waiters.awaitOwn(wait);',
+        `const state = this.current;
+    if (acks === 1 || (state.role === 'leader' && isUnderMinIsr(state))) this.waiters.awaitOwn(wait);`,
+      ),
+    ],
+  },
+  {
+    // KAFKA-2729 and its kin: the last writer wins.
+    name: 'skip-compare-and-set',
+    edits: [
+      edit(
+        'coordination/partition-state-store',
+        "planned.push({ operation: { type: 'set', path, data, version }, pending, isState: true });",
+        "planned.push({ operation: { type: 'set', path, data, version: undefined }, pending, isState: true });",
+      ),
+    ],
+  },
+  {
+    // KAFKA-727.
+    name: 'serve-above-high-watermark',
+    edits: [
+      edit(
+        'broker/rpc/fetch-entry',
+        'if (offset >= leader.highWatermark) return undefined;',
+        'if (offset >= leader.logEndOffset) return undefined;',
+      ),
+      edit(
+        'broker/rpc/fetch-entry',
+        'return { partition, offset, below: leader.highWatermark };',
+        'return { partition, offset, below: leader.logEndOffset };',
+      ),
+    ],
+  },
+  {
+    // KAFKA-9307.
+    name: 'become-follower-half',
+    edits: [
+      edit(
+        'broker/replication/role-changes',
+        '    this.host.links.follow(partition);\n',
+        "    if (now.role !== 'leader') this.host.links.follow(partition);\n",
+      ),
+    ],
+  },
+  {
+    name: 'no-producer-state-on-new-leader',
+    edits: [
+      edit('log/log-append', '      write(log, group);\n', '      write(log, group, true);\n'),
+      edit(
+        'log/log-append',
+        'function write(log: LogState, { beginsSegment, bytes, headers }: BatchGroup): void {',
+        'function write(log: LogState, { beginsSegment, bytes, headers }: BatchGroup, follows = false): void {',
+      ),
+      edit(
+        'log/log-append',
+        '    log.producers.states.record(header, now);\n',
+        '    if (!follows) log.producers.states.record(header, now);\n',
+      ),
+    ],
+  },
+  {
+    name: 'acknowledge-before-sync',
+    edits: [
+      edit(
+        'broker/partition/in-sync-replicas',
+        "return settings.flush === 'sync' ? Math.min(durableEndOffset, logEndOffset) : logEndOffset;",
+        'return logEndOffset;',
+      ),
+      edit(
+        'broker/partition/partition',
+        "return this.topicConfig.flush === 'sync' ? durableEndOffset : logEndOffset;",
+        'return logEndOffset;',
+      ),
+    ],
+  },
+  {
+    // What a follower said before it lost its log counts for what it has now.
+    name: 'accept-acknowledgement-of-old-attach',
+    edits: [
+      edit(
+        'broker/replication/leader-stream',
+        'return attach?.live && attach.attachId === attachId ? attach : undefined;',
+        'return attach?.live ? attach : undefined;',
+      ),
+      edit(
+        'broker/partition/leader-step',
+        'const fresh = { brokerEpoch, logEndOffset: -1, attached: true, acknowledged: false };',
+        'const fresh = { brokerEpoch, attached: true, acknowledged: true };',
+      ),
+    ],
+  },
+  {
+    // A log of a topic that was deleted is taken for that of the next one of its name.
+    name: 'ignore-topic-id',
+    edits: [
+      edit(
+        'broker/replication/role-changes',
+        '    await this.moveNamesakesAside(state);\n',
+        `    const namesake = logStore
+      .logs()
+      .find((one) => one.topic === topic && one.partition === partition);\n`,
+      ),
+      edit(
+        'broker/replication/role-changes',
+        '      logStore.get(topicId, partition) ??\n',
+        '      namesake ??\n      logStore.get(topicId, partition) ??\n',
+      ),
+    ],
+  },
+];
+
+export function plantedBug(name: string): PlantedBug | undefined {
+  return plantedBugs.find((bug) => bug.name === name);
+}
