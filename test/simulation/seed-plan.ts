@@ -36,7 +36,7 @@ export const CHURN_TOPIC = 'comes-and-goes';
 export function planOf(seed: number): SeedPlan {
   // Apart from the run's own numbers, so that a change of the plan does not shift those.
   const random = seededRandom(seed * 7919 + 13);
-  const brokers = pick(random, [3, 3, 3, 3, 4, 5]);
+  const brokers = pick(random, [3, 3, 3, 4, 4, 5]);
   const allSync = random.next() < 0.35;
   const topics = ['orders', 'bills'].map((topic, at) => plannedTopic(random, topic, at, allSync));
   if (random.next() < 0.4) topics.push({ ...plannedTopic(random, 'prices', 2, allSync), keys: 6 });

@@ -135,9 +135,17 @@ export class SeedRun {
     const load = this.beginLoad();
     this.supervisor.start();
     const clients = ['writer', 'leader-writer', 'reader', 'member-1', 'member-2', 'watcher'];
-    const parts = { ...this, admin, clients, coordinatorTrouble: this.trouble };
     const { model, supervisor } = this;
-    const world = new FaultWorld({ ...parts, plan, cluster, model, supervisor });
+    const world = new FaultWorld({
+      plan,
+      cluster,
+      model,
+      supervisor,
+      admin,
+      clients,
+      coordinatorTrouble: this.trouble,
+      load: load.topics,
+    });
     this.nemesis = new Nemesis(world, this.options.without);
     this.nemesis.start();
     await this.underLoad(load, this.nemesis);
@@ -199,7 +207,7 @@ export class SeedRun {
     );
     const watcher = new EndWatcher(cluster.client('watcher'), context);
     for (const one of [...writers, reader, ...members, watcher]) one.start();
-    return { writers, reader, members, watcher, progress };
+    return { topics, writers, reader, members, watcher, progress };
   }
 
   private async underLoad(load: Load, nemesis: Nemesis): Promise<void> {
@@ -230,19 +238,24 @@ export class SeedRun {
       ),
     );
     await this.until('L1', () => checks.notInSync());
-    await this.until('L5', () => checks.notDeleted());
+    await this.until('L5', () => [...checks.notDeleted(), ...checks.notMoved()]);
     await this.until('L1', () => checks.notCommitted());
-    const behind = (readUpTo: (topic: string, partition: number) => number): string[] =>
-      this.plan.topics.flatMap(({ topic, partitions }) =>
+    const behind = (
+      topics: readonly { topic: string; partitions: number }[],
+      readUpTo: (topic: string, partition: number) => number,
+    ): string[] =>
+      topics.flatMap(({ topic, partitions }) =>
         Array.from({ length: partitions }, (_, partition) => {
           const end = this.judge.incarnations(topic, partition)[0]?.trueHighWatermark ?? 0;
           const at = readUpTo(topic, partition);
           return at < end ? [`${topic}-${partition}: ${at} of ${end}`] : [];
         }).flat(),
       );
-    await this.until('L3', () => behind((topic, partition) => reader.readUpTo(topic, partition)));
     await this.until('L3', () =>
-      behind((topic, partition) => progress.get(`${topic}-${partition}`) ?? 0),
+      behind(this.plan.topics, (topic, partition) => reader.readUpTo(topic, partition)),
+    );
+    await this.until('L3', () =>
+      behind(load.topics, (topic, partition) => progress.get(`${topic}-${partition}`) ?? 0),
     );
     this.judge.settled();
     checks.judgeBytes();
@@ -313,6 +326,7 @@ function stackOf(thrown: unknown): string {
 }
 
 interface Load {
+  readonly topics: readonly LoadTopic[];
   readonly writers: readonly LoadWriter[];
   readonly reader: PlainReader;
   readonly members: readonly GroupMember[];

@@ -145,6 +145,7 @@ export class LifeChecker implements LifeObserver {
   private judgeRemoval(brokerId: number, topicId: string, partition: number): void {
     const topic = this.cluster.topics.get(topicId);
     if (!topic || topic.dying || !topic.assignment[partition]?.includes(brokerId)) return;
+    if (topic.removing[partition]?.includes(brokerId)) return;
     const text = `broker ${brokerId} deletes a replica that nobody asked it to`;
     this.cluster.find(topicId, partition)?.report('Z5', text);
   }

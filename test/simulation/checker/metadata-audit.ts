@@ -189,7 +189,10 @@ export class MetadataAudit {
     const payload = json(operation);
     const model = this.cluster.topic(topic, payload['topic_id'] as string);
     const partitions = payload['partitions'] as Record<string, number[]>;
-    if (model.assignment.length > 0) this.counts.reassignments += 1;
+    model.adding = (payload['adding_replicas'] ?? {}) as Record<string, number[]>;
+    model.removing = (payload['removing_replicas'] ?? {}) as Record<string, number[]>;
+    const moving = [...Object.values(model.adding), ...Object.values(model.removing)].flat();
+    if (moving.length > 0) this.counts.reassignments += 1;
     model.assignment = Object.keys(partitions)
       .map(Number)
       .sort((a, b) => a - b)

@@ -36,6 +36,7 @@ export class SettledChecks {
     return this.model.living().flatMap(({ name, topic, partition, trueHighWatermark }) =>
       states
         .filter((one) => one.topicId === topic.topicId && one.partition === partition)
+        .filter((one) => topic.assignment[partition]?.includes(one.id))
         .filter(
           (one) =>
             one.highWatermark !== trueHighWatermark || one.logEndOffset !== trueHighWatermark,
@@ -54,6 +55,15 @@ export class SettledChecks {
     return [...unfinished.map(({ topic, topicId }) => `${topic} ${topicId}`), ...marked];
   }
 
+  /** L5: replicas that are moved have arrived. */
+  notMoved(): string[] {
+    return this.model.living().flatMap(({ name, topic, partition }) => {
+      const [adding = [], removing = []] = [topic.adding[partition], topic.removing[partition]];
+      if (adding.length + removing.length === 0) return [];
+      return [`${name}: adding ${adding.join()}, removing ${removing.join()}`];
+    });
+  }
+
   judgeBytes(): void {
     for (const model of this.model.living()) {
       const logs = this.logsOf(model);
@@ -63,7 +73,8 @@ export class SettledChecks {
   }
 
   private logsOf({ topic, partition }: PartitionModel): [number, PartitionLog][] {
-    return this.cluster.brokerIds.flatMap((id): [number, PartitionLog][] => {
+    const assigned = topic.assignment[partition] ?? [];
+    return assigned.flatMap((id): [number, PartitionLog][] => {
       const log = this.cluster.broker(id).logs?.get(topic.topicId, partition);
       return log ? [[id, log]] : [];
     });

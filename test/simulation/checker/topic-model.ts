@@ -7,6 +7,9 @@ export interface TopicModel {
   config: TopicConfig;
   /** By partition. */
   assignment: readonly (readonly number[])[];
+  /** By partition: replicas that are on their way in, and out. */
+  adding: Readonly<Record<string, readonly number[]>>;
+  removing: Readonly<Record<string, readonly number[]>>;
   /** Its deletion was asked for: what happens to its replicas is not judged any more. */
   dying: boolean;
   /** Nothing of it is in the coordinator any more. */

@@ -5,6 +5,7 @@ import type { SimulatedBroker, SimulatedCluster } from '@tributary/testkit';
 import type { ClusterModel } from '../checker/cluster-model';
 import type { PartitionModel } from '../checker/partition-model';
 import { pick, type SeedPlan } from '../seed-plan';
+import type { LoadTopic } from '../workload/load-writer';
 import type { Supervisor } from './supervisor';
 
 /** Chance to prefer whoever leads or controls over anybody. */
@@ -24,6 +25,8 @@ export interface FaultWorldParts {
   /** Read by the ensemble at each of its turns. */
   readonly coordinatorTrouble: CoordinatorTrouble;
   readonly admin: Client;
+  /** What is written to; partitions that are added join here. */
+  readonly load: readonly LoadTopic[];
   /** Names of the machines of clients. */
   readonly clients: readonly string[];
 }

@@ -3,6 +3,7 @@
  * once. Invariant: each fault that was begun is ended, at the latest by `heal`. Called by SeedRun.
  */
 import type { Timer } from '@tributary/common';
+import { adminFaults } from './admin-faults';
 import { coordinatorFaults } from './coordinator-faults';
 import { diskFaults } from './disk-faults';
 import type { FaultInForce, FaultKind } from './fault';
@@ -17,6 +18,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...coordinatorFaults,
   ...diskFaults,
   ...topicFaults,
+  ...adminFaults,
 ];
 
 /** In force at once. */
