@@ -28,6 +28,11 @@ export interface ControlLimits {
   readonly preemptionRetryMaxMs: number;
   /** A controller that resigned without stopping lets the others go first for so long. */
   readonly resignPauseMs: number;
+  /** A broker that failed once must be stable for so long before it leads where another can; doubled by each failure. */
+  readonly probationMs: number;
+  readonly probationMaxMs: number;
+  /** A suspect that was stable for so long after its probation is as good as new. */
+  readonly suspicionMemoryMs: number;
   /** Replicas that did not confirm their deletion are told again after this long. */
   readonly deletionRetryMs: number;
   /** Partitions whose replicas are moved at once; the others wait, as stored. */
@@ -62,6 +67,9 @@ export const defaultControlLimits: ControlLimits = {
   preemptionDelayMs: 30,
   preemptionRetryMaxMs: 1_000,
   resignPauseMs: 1_000,
+  probationMs: 1_000,
+  probationMaxMs: 60_000,
+  suspicionMemoryMs: 300_000,
   deletionRetryMs: 2_000,
   maxMovesAtOnce: 16,
   preferredLeaderDelayMs: 15_000,

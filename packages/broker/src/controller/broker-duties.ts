@@ -8,6 +8,7 @@ import { endOutages } from './outage-duties';
 import { pastOf } from './broker-past';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife, ControllerEvent } from './controller-event';
+import { interruptProbation, suspect, watchSuspect } from './suspicion-duties';
 
 /** The registry as it is now. A larger epoch under the same id is a failure, then a startup (KIP-380). */
 export function onBrokersChanged(
@@ -20,6 +21,7 @@ export function onBrokersChanged(
     if (present.has(brokerId)) continue;
     draft.effect({ type: 'close-link', brokerId });
     endOutages(draft, brokerId);
+    suspectOnce(draft, brokerId, 'its registration ended');
     draft.removeBroker(brokerId);
     draft.journal(`broker ${brokerId}`, 'gone', 'its registration ended');
     changed = true;
@@ -30,6 +32,7 @@ export function onBrokersChanged(
     if (known !== undefined && known >= brokerEpoch) continue;
     if (known !== undefined) draft.effect({ type: 'close-link', brokerId });
     endOutages(draft, brokerId);
+    suspectOnce(draft, brokerId, 'it bounced');
     draft.addBroker(registration);
     const why = known === undefined ? 'registered' : `bounced: broker epoch was ${known}`;
     draft.journal(`broker ${brokerId}`, `joins in broker epoch ${brokerEpoch}`, why);
@@ -54,10 +57,25 @@ export function onStreamEvent(draft: ControllerDraft, event: StreamEvent): boole
   if (event.type === 'stream-up') draft.image(event.brokerId);
   if (!moved) return false;
   const who = `broker ${event.brokerId}`;
-  if (event.type === 'refused') draft.journal(who, 'failed', event.why);
-  if (event.type === 'stream-down') draft.journal(who, 'stream lost', event.why);
-  if (event.type === 'acknowledged') draft.journal(who, 'ready', 'acknowledged the image');
+  if (event.type === 'refused') {
+    draft.journal(who, 'failed', event.why);
+    suspect(draft, broker, 'its dial was refused');
+  }
+  if (event.type === 'stream-down') {
+    draft.journal(who, 'stream lost', event.why);
+    interruptProbation(draft, event.brokerId);
+  }
+  if (event.type === 'acknowledged') {
+    draft.journal(who, 'ready', 'acknowledged the image');
+    watchSuspect(draft, event.brokerId);
+  }
   return true;
+}
+
+/** What failed before its registration ended is not suspected twice. */
+function suspectOnce(draft: ControllerDraft, brokerId: number, why: string): void {
+  const broker = draft.broker(brokerId);
+  if (broker && broker.standing !== 'failed') suspect(draft, broker, why);
 }
 
 /**
@@ -81,6 +99,7 @@ export function onLate(draft: ControllerDraft, lives: readonly BrokerLife[]): 'm
     const why = 'no heartbeat in time';
     draft.effect({ type: 'cut-stream', brokerId, why });
     draft.journal(`broker ${brokerId}`, 'failed', why);
+    suspect(draft, broker, why);
   }
   return 'some';
 }

@@ -71,12 +71,7 @@ export class ControllerDraft {
   }
 
   change(
-    changes: Partial<
-      Pick<
-        ControllerState,
-        'phase' | 'shutdowns' | 'brokerSettings' | 'settingsInFlight' | 'waitingCommands'
-      >
-    >,
+    changes: Partial<Omit<ControllerState, 'controllerId' | 'sequence' | 'brokers' | 'topics'>>,
   ): void {
     this.base = { ...this.base, ...changes };
   }
@@ -127,7 +122,9 @@ export class ControllerDraft {
   addBroker(registration: RegisteredBroker): void {
     const offline = new Map<string, Outage>();
     const standing = 'joining';
-    this.setBroker({ registration, standing, leaving: false, offline, imageSequence: -1 });
+    const { onProbation = false } = this.base.suspicions.get(registration.brokerId) ?? {};
+    const broker = { registration, standing, leaving: false, onProbation, offline } as const;
+    this.setBroker({ ...broker, imageSequence: -1 });
     this.effect({ type: 'open-link', registration });
   }
 

@@ -80,6 +80,13 @@ export type ControllerEffect =
   | { readonly type: 'read-settings' }
   | ({ readonly type: 'answer-command' } & CommandInFlight)
   | { readonly type: 'set-timer'; readonly timer: ControllerTimer; readonly delayMs: number }
+  /** After the delay: the event `suspect-stable` of this round. */
+  | {
+      readonly type: 'watch-suspect';
+      readonly brokerId: number;
+      readonly round: number;
+      readonly delayMs: number;
+    }
   | { readonly type: 'journal'; readonly entry: JournalEntry }
   | { readonly type: 'resign'; readonly why: string };
 

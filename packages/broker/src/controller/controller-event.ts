@@ -86,6 +86,7 @@ export type ControllerEvent =
       readonly type: 'replicas-restored';
       readonly replicas: readonly RestoredReplica[];
     } & BrokerLife)
+  | { readonly type: 'suspect-stable'; readonly brokerId: number; readonly round: number }
   | { readonly type: 'timer'; readonly timer: ControllerTimer }
   | { readonly type: 'resign'; readonly why: string };
 

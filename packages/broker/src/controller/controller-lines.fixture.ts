@@ -66,6 +66,7 @@ export function lineOf(effect: ControllerEffect): string | readonly string[] | u
     case 'resign':
       return `resign: ${effect.why}`;
     case 'set-timer':
+    case 'watch-suspect':
     case 'journal':
       return undefined;
   }

@@ -40,6 +40,8 @@ export interface ControllerState {
   readonly brokerSettings: ReadonlyMap<number, VersionedBrokerSettings>;
   /** Broker ids whose settings are being written. */
   readonly settingsInFlight: ReadonlyMap<number, SettingsUpdate>;
+  /** By broker id, registered or not; see suspicion-duties.ts. */
+  readonly suspicions: ReadonlyMap<number, Suspicion>;
   /** They are decided when what they concern is written; at most `maxWaitingCommands`. */
   readonly waitingCommands: readonly PendingCommand[];
 }
@@ -49,6 +51,8 @@ export interface BrokerState {
   readonly standing: Standing;
   /** Asked for controlled shutdown in this registration: gets nothing new, gives away what it can. */
   readonly leaving: boolean;
+  /** A suspect that was not stable for long enough yet: leads only what no other can. */
+  readonly onProbation: boolean;
   /** Its replicas that cannot serve, in this registration, by `partitionKey`. */
   readonly offline: ReadonlyMap<string, Outage>;
   /** Sequence of the image that the present stream began with; an acknowledgement below it is of another. */
@@ -71,6 +75,15 @@ export interface ReplicaPast {
   readonly logEndOffset: number;
   readonly cutBelowHighWatermark: boolean;
   readonly completeAgain: boolean;
+}
+
+export interface Suspicion {
+  /** How often it failed without goodbye; forgotten after `suspicionMemoryMs` without. */
+  readonly flaps: number;
+  /** Of the timer that counts. */
+  readonly round: number;
+  /** Until it was stable for its time. */
+  readonly onProbation: boolean;
 }
 
 export interface Outage {
@@ -194,6 +207,15 @@ export function isNewLife(
 /** May be elected and may join an ISR. */
 export function isEligible(broker: BrokerState | undefined): boolean {
   return broker?.standing === 'ready' && !broker.leaving;
+}
+
+/** In the order given, but those on probation after all others. */
+export function steadyFirst(
+  brokerIds: readonly number[],
+  brokers: ReadonlyMap<number, BrokerState>,
+): number[] {
+  const onProbation = (id: number): boolean => brokers.get(id)?.onProbation ?? false;
+  return [...brokerIds.filter((id) => !onProbation(id)), ...brokerIds.filter(onProbation)];
 }
 
 /** What a person has told this broker to be, registered or not. */

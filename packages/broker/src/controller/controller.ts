@@ -37,6 +37,8 @@ export interface ControllerOptions {
 
 type EffectOf<Type> = Extract<ControllerEffect, { readonly type: Type }>;
 
+type SuspectWatch = Extract<ControllerEffect, { type: 'watch-suspect' }>;
+
 /** Events that may wait while effects of another are executed. */
 export const maxQueuedEvents = 100_000;
 
@@ -46,6 +48,8 @@ export class Controller {
   private isStepping = false;
   private isStopped = false;
   private readonly timers = new Map<ControllerTimer, Timer>();
+  /** By broker id. */
+  private readonly suspects = new Map<number, Timer>();
   private readonly links: ControllerLinks;
   private readonly writer: StateWriter;
   private readonly reader: ContextReader;
@@ -95,7 +99,7 @@ export class Controller {
   /** Ends the term without a word to anybody. Idempotent. */
   stop(): void {
     this.isStopped = true;
-    for (const timer of this.timers.values()) timer.cancel();
+    for (const timer of [...this.timers.values(), ...this.suspects.values()]) timer.cancel();
     this.reader.close();
     this.writer.close();
     this.links.close();
@@ -166,6 +170,8 @@ export class Controller {
         const answer = { requestId: effect.requestId, ...effect.answer };
         return this.links.send(effect.brokerId, { answer, body: 'answer' });
       }
+      case 'watch-suspect':
+        return this.watchSuspect(effect);
       case 'set-timer':
         return this.setTimer(effect.timer, effect.delayMs);
       case 'journal':
@@ -217,6 +223,15 @@ export class Controller {
     } catch (thrown) {
       this.resign(`the coordinator cannot be read: ${TributaryError.from(thrown).message}`);
     }
+  }
+
+  private watchSuspect({ brokerId, round, delayMs }: SuspectWatch): void {
+    this.suspects.get(brokerId)?.cancel();
+    const timer = this.options.clock.setTimer(delayMs, () => {
+      this.suspects.delete(brokerId);
+      this.event({ type: 'suspect-stable', brokerId, round });
+    });
+    this.suspects.set(brokerId, timer);
   }
 
   /** One that is running already is left to run. */

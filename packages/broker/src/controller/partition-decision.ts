@@ -4,8 +4,8 @@
  *
  * Rules (kafka-semantics 1.4, 2.4, 2.8): the first replica in assignment order that is eligible and in the
  * ISR; else one of the eligible leaders (they left below min ISR, so the high watermark has been frozen
- * since and they are complete). The ISR is never emptied: where nobody can lead, it stays as it is, so
- * that whichever member returns first may lead. The leader epoch grows exactly when the leader or those who take part
+ * since and they are complete); of each kind those on probation (suspicion-duties.ts) after the others. The ISR is never
+ * emptied: where nobody can lead, it stays as it is, so that whichever member returns first may lead. The leader epoch grows exactly when the leader or those who take part
  * change; taking a dead follower out does not need it (KAFKA-15021), as the partition epoch fences what is in flight.
  * A broker that returned in another life (partition-seats.ts) leaves the ISR, or, where no other can lead, leads in a new
  * epoch; in the old one its followers may have more than it. One whose log is in doubt leads only when all members have
@@ -14,7 +14,13 @@
  * eligible leader either: what its log will hold when it is opened again, nobody knows.
  */
 import type { StoredPartitionState, VersionedPartitionState } from '@tributary/coordination';
-import { isEligible, stays, type PartitionEntry, type TopicState } from './controller-state';
+import {
+  isEligible,
+  stays,
+  steadyFirst,
+  type PartitionEntry,
+  type TopicState,
+} from './controller-state';
 import { longest, PartitionSeats, servingBroker, type Brokers } from './partition-seats';
 import { partitionKey } from '@tributary/common';
 import { isFinishing, isStarted, moveOf, sameSet, takingPart } from './replica-move';
@@ -73,7 +79,8 @@ function firstState(context: PartitionContext, entry: PartitionEntry): Decision 
   const key = partitionKey(record.topicId, partition);
   const replicas = takingPart(entry);
   const isr = replicas.filter((id) => isEligible(servingBroker(brokers, id, key)));
-  const leader = isr.find((id) => !context.drained.has(id)) ?? isr[0];
+  const able = steadyFirst(isr, brokers);
+  const leader = able.find((id) => !context.drained.has(id)) ?? able[0];
   if (leader === undefined) return undefined;
   const state: StoredPartitionState = {
     topic: record.topic,
@@ -131,7 +138,8 @@ function candidate(
   const ready = order.filter((id) => seats.isReady(id));
   for (const worth of ['held', 'returned'] as const) {
     for (const group of [isr, eligibleLeaders]) {
-      const able = ready.filter((id) => group.includes(id) && seats.worth(id) === worth);
+      const all = ready.filter((id) => group.includes(id) && seats.worth(id) === worth);
+      const able = seats.steadyFirst(all);
       const next = able.find((id) => !drained.has(id)) ?? able[0];
       if (next !== undefined) return next;
     }
@@ -146,7 +154,8 @@ function successor(
   seats: PartitionSeats,
   held: readonly number[],
 ): number | undefined {
-  return entry.replicas.find((id) => held.includes(id) && seats.isReady(id) && !drained.has(id));
+  const able = held.filter((id) => seats.isReady(id) && !drained.has(id));
+  return seats.steadyFirst(entry.replicas).find((id) => able.includes(id));
 }
 
 function isComplete(seats: PartitionSeats, brokerId: number): boolean {

@@ -13,6 +13,7 @@ import {
   isEligible,
   isNewLife,
   stays,
+  steadyFirst,
   type BrokerPast,
   type BrokerState,
   type TopicState,
@@ -52,6 +53,11 @@ export class PartitionSeats {
   /** Undefined also while its replica cannot serve. */
   broker(brokerId: number): BrokerState | undefined {
     return servingBroker(this.brokers, brokerId, this.key);
+  }
+
+  /** In the order given, but those on probation after all others. */
+  steadyFirst(brokerIds: readonly number[]): number[] {
+    return steadyFirst(brokerIds, this.brokers);
   }
 
   /** Its broker is there, and says that it cannot serve. */

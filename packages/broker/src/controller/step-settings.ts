@@ -5,6 +5,9 @@ export type StepSettings = Pick<
   ControlLimits,
   | 'controlStreamGraceMs'
   | 'deletionRetryMs'
+  | 'probationMs'
+  | 'probationMaxMs'
+  | 'suspicionMemoryMs'
   | 'maxPartitionsPerTopic'
   | 'maxMovesAtOnce'
   | 'preferredLeaderDelayMs'

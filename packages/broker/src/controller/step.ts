@@ -14,7 +14,7 @@ import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
 import { onSettingsFailed, onSettingsWritten, takeSettings } from './broker-settings-duties';
 import { decideWaiting, onCommand } from './command-duties';
 import { ControllerDraft, type Step } from './controller-draft';
-import type { ControllerContext, ControllerEvent } from './controller-event';
+import type { ControllerContext, ControllerEvent, ControllerTimer } from './controller-event';
 import type { ControllerState } from './controller-state';
 import { onMovedAway, pursueMoves, tellRemovedOn } from './move-duties';
 import { onReplicasOffline, onReplicasRestored } from './outage-duties';
@@ -26,6 +26,7 @@ import {
   waitingAlterations,
 } from './partition-duties';
 import type { StepSettings } from './step-settings';
+import { onSuspectStable } from './suspicion-duties';
 import { answerShutdowns, onShutdownRequest } from './shutdown-duties';
 import {
   addTopic,
@@ -72,6 +73,7 @@ export function initialState(controllerId: number, controllerEpoch: number): Con
     brokerSettings: new Map(),
     settingsInFlight: new Map(),
     waitingCommands: [],
+    suspicions: new Map(),
   };
 }
 
@@ -103,6 +105,8 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
     case 'late':
       if (onLate(draft, event.brokers) === 'most') return resign(draft, 'most brokers are silent');
       return lookAgain(draft, settings);
+    case 'suspect-stable':
+      return onSuspectStable(draft, event);
     case 'topics-changed':
       onTopicsChanged(draft, event.names, event.topics);
       return lookAgain(draft, settings);
@@ -146,13 +150,17 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       if (onReplicasRestored(draft, event)) lookAgain(draft, settings);
       return;
     case 'timer':
-      if (event.timer === 'stream-grace') return begin(draft, settings, 'the time for it is over');
-      for (const brokerId of draft.allBrokers().keys()) tellAgain(draft, brokerId);
-      pursueMoves(draft);
-      return pursueDeletions(draft, settings);
+      return onTimer(draft, event.timer, settings);
     case 'resign':
       return resign(draft, event.why);
   }
+}
+
+function onTimer(draft: ControllerDraft, timer: ControllerTimer, settings: StepSettings): void {
+  if (timer === 'stream-grace') return begin(draft, settings, 'the time for it is over');
+  for (const brokerId of draft.allBrokers().keys()) tellAgain(draft, brokerId);
+  pursueMoves(draft);
+  return pursueDeletions(draft, settings);
 }
 
 /** What people asked for, and what came of writing it down. */
