@@ -15,7 +15,7 @@ import type { LogOptions } from './log-options';
 import { LogProducers } from './log-producers';
 import { LogRecovery } from './log-recovery';
 import { ProducerRecovery } from './producer-recovery';
-import { newestSnapshot, removeSnapshotsAbove } from './producer-snapshot';
+import { keepSnapshot, newestSnapshot, removeSnapshotsAbove } from './producer-snapshot';
 import { ProducerStates } from './producer-states';
 import { SealTimes } from './seal-times';
 import { Segment } from './segment';
@@ -58,7 +58,9 @@ export async function loadLog(
   const recovery = new LogRecovery(
     files,
     options,
-    new ProducerRecovery(states, snapshot?.offset ?? 0),
+    new ProducerRecovery(states, snapshot?.offset ?? 0, (offset, known) =>
+      keepSnapshot(disk, directory, { offset, states: known }),
+    ),
   );
   await recovery.recover(opened);
   requireSynced(directory, recovery, options);

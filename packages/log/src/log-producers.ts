@@ -3,14 +3,14 @@
  * log would give; a snapshot of a history that was truncated away is removed before the log goes on.
  * Called by the log and its loader.
  */
-import { hasCode, type Clock } from '@tributary/common';
+import type { Clock } from '@tributary/common';
 import type { Disk } from './disk';
 import {
   findSnapshots,
+  keepSnapshot,
   newestSnapshot,
   removeSnapshotsAbove,
   snapshotPath,
-  writeSnapshot,
 } from './producer-snapshot';
 import { ProducerStates, type ProducerLimits } from './producer-states';
 import type { SealTimes } from './seal-times';
@@ -92,13 +92,7 @@ export class LogProducers {
 
   /** Saves reading the log at the next start; does without on a full disk. */
   snapshot(offset: number): void {
-    const path = snapshotPath(this.directory, offset);
-    try {
-      writeSnapshot(this.disk, path, this.current);
-    } catch (error) {
-      if (!hasCode(error, 'DISK_FULL')) throw error;
-      this.disk.remove(path);
-    }
+    this.keep(offset);
     // One per segment stays, for truncations; those of earlier clean shutdowns go.
     const kept = new Set([offset, ...this.segments.all.map((segment) => segment.baseOffset)]);
     for (const found of findSnapshots(this.disk.list(this.directory))) {
@@ -114,9 +108,15 @@ export class LogProducers {
     }
   }
 
+  private keep(offset: number): void {
+    keepSnapshot(this.disk, this.directory, { offset, states: this.current });
+  }
+
+  /** Leaves a snapshot where each segment begins: when what lies before that is deleted, nothing else tells of it. */
   private replay(from: number, to: number): void {
     if (from >= to) return;
     for (const segment of this.segments.within(from, to)) {
+      if (segment.baseOffset > from) this.keep(segment.baseOffset);
       this.segments.touch(segment);
       for (const { header } of segment.scan(from)) {
         if (header.baseOffset >= from) this.current.record(header);

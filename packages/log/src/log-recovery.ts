@@ -21,6 +21,8 @@ import { hasSoundBatch } from './sound-batch-search';
 import { isTornTail } from './torn-tail';
 
 export interface RecoveryObserver {
+  /** What lies before this segment is told; not once batches were taken back. */
+  begins(segment: Segment): void;
   /** A segment that is believed; `following`: where the next one begins. */
   trusted(segment: Segment, following: number | undefined): void;
   /** A batch that was read and is sound. */
@@ -64,6 +66,7 @@ export class LogRecovery {
     }
     const before = this.kept.at(-1);
     this.kept.push(segment);
+    if (before && this.options.recover && !this.trimmed) this.observer.begins(segment);
     const head = this.isDirty(following) ? undefined : segment.trust();
     // A seal that reaches into the next segment is of before a truncation that did not reach the device as a whole.
     if (head && head.nextOffset <= (following ?? Infinity)) {

@@ -5,6 +5,7 @@
  * producer has one entry per remembered batch, oldest first, so that readers that want one get the last.
  * A snapshot only saves reading the log: one that does not check is as good as none.
  */
+import { hasCode } from '@tributary/common';
 import { crc32c } from '@tributary/record';
 import type { Disk } from './disk';
 import { baseSequenceOf, ProducerStates, type ProducerLimits } from './producer-states';
@@ -85,6 +86,21 @@ export function writeSnapshot(disk: Disk, path: string, states: ProducerStates):
     file.append([encodeSnapshot(states)]);
   } finally {
     file.close();
+  }
+}
+
+/** Saves reading what lies before it, and is all that is known of it once that is deleted. On a full disk: none. */
+export function keepSnapshot(
+  disk: Disk,
+  directory: string,
+  { offset, states }: { readonly offset: number; readonly states: ProducerStates },
+): void {
+  const path = snapshotPath(directory, offset);
+  try {
+    writeSnapshot(disk, path, states);
+  } catch (error) {
+    if (!hasCode(error, 'DISK_FULL')) throw error;
+    disk.remove(path);
   }
 }
 
