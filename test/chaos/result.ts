@@ -17,6 +17,8 @@ export interface RunResult extends Omit<Verdict, 'examples'> {
   readonly violations: readonly string[];
   /** Longest that a write waited for its answer from the first fault on, of the worst partition. */
   readonly unavailableMs: number;
+  /** Of the partitions that waited longest: when the write was sent, and how long it waited. */
+  readonly longestWaits: readonly { partition: number; atMs: number; ms: number }[];
   /** From the end of the last fault until every partition was led and in full ISR. */
   readonly recoveredMs: number;
   /** Failures that the application was told (acks=all, readers, group). */

@@ -25,6 +25,8 @@ const RECOVERY_MARGIN_MS = 10_000;
 /** A run waits so much longer, to tell slow from stuck. */
 const STUCK_AFTER_MS = 60_000;
 const LOG_MAINTENANCE_MS = 1_000;
+/** Named in the result. */
+const LONGEST_WAITS = 5;
 
 export interface RunOptions extends ChaosArguments {
   readonly target: Target;
@@ -166,7 +168,7 @@ class Run {
     for (const problem of compareReplicaFiles(cluster.directory, watch.replicas())) this.violate(problem); // prettier-ignore
     const { examples: _told, ...counts } = verdict;
     const firstFault = timeline.startedAt + (timeline.faults[0]?.fromMs ?? 0);
-    const waits = [...longestWaits(load.main, firstFault).values()];
+    const waits = longestWaits(load.main, firstFault);
     const { seed, seconds, partitions, recordsPerSecond, target, cut } = options;
     return {
       result: {
@@ -174,7 +176,10 @@ class Run {
         ...{ seed, seconds, partitions, recordsPerSecond, network: cluster.networkKind },
         ...{ clean: violations.length === 0, violations },
         ...counts,
-        unavailableMs: Math.round(waits.reduce((most, wait) => Math.max(most, wait), 0)),
+        unavailableMs: Math.round(waits[0]?.waitedMs ?? 0),
+        longestWaits: waits.slice(0, LONGEST_WAITS).map(({ partition, sentAt, waitedMs }) => ({
+          ...{ partition, atMs: Math.round(sentAt - timeline.startedAt), ms: Math.round(waitedMs) },
+        })),
         ...{ recoveredMs, errors: load.errors, errorTexts: load.errorTexts },
         ...{ elections: watch.elections, runnerStallMs, more, timeline: timeline.events },
       },

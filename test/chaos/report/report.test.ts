@@ -15,7 +15,14 @@ function picture(changes: Partial<RunResult> = {}): RunPicture {
     ...counts,
     ...{ scenario: 'kill-leader', target: 'leader', seed: 7, seconds: 2, partitions: 2 },
     ...{ recordsPerSecond: 500, network: 'loopback', clean: true, violations: [] },
-    ...{ unavailableMs: 250, recoveredMs: 900, errors: 0, errorTexts: [], elections: 1 },
+    ...{
+      unavailableMs: 250,
+      longestWaits: [],
+      recoveredMs: 900,
+      errors: 0,
+      errorTexts: [],
+      elections: 1,
+    },
     ...{ runnerStallMs: 3, more, timeline: [{ atMs: 500, what: 'kill -9 broker 1' }] },
     ...changes,
   };

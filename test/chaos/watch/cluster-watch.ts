@@ -31,6 +31,7 @@ export class ClusterWatch {
   private polling: Promise<void> = Promise.resolve();
   private ineligible = new Set<number>();
   private controllerId: number | undefined;
+  private controllerEpoch = 0;
   private wasInSync = true;
   /** When all replicas got back into the ISR last; undefined: they were never out of it. */
   private backInSyncMs: number | undefined;
@@ -122,9 +123,13 @@ export class ClusterWatch {
 
   private seeBrokers(cluster: {
     controllerId: number | undefined;
+    controllerEpoch: number;
     brokers: readonly { brokerId: number; eligible: boolean }[];
   }): void {
-    const { controllerId: now } = cluster;
+    const { controllerId: now, controllerEpoch } = cluster;
+    // Of a broker that is cut off, and has not heard of the new controller.
+    if (controllerEpoch < this.controllerEpoch) return;
+    this.controllerEpoch = controllerEpoch;
     if (now !== undefined && now !== this.controllerId) {
       if (this.controllerId !== undefined)
         this.timeline.note(`controller moved from broker ${this.controllerId} to ${now}`);

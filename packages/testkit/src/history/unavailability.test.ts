@@ -23,10 +23,8 @@ test('longestWaits takes the longest wait of each partition for whatever answer,
   acknowledge(history, 1, 1300, 1305);
   history.write(1, 9, 1000).result = { fate: 'unknown', at: 1700, code: 'TIMEOUT' };
   history.write(1, 10, 1000);
-  expect(longestWaits(history, 1000)).toEqual(
-    new Map([
-      [0, 210],
-      [1, 700],
-    ]),
-  );
+  expect(longestWaits(history, 1000)).toEqual([
+    { partition: 1, sentAt: 1000, waitedMs: 700 },
+    { partition: 0, sentAt: 990, waitedMs: 210 },
+  ]);
 });

@@ -21,17 +21,25 @@ export function longestGapMs(history: History): number {
   return Math.round(longest);
 }
 
+export interface Wait {
+  readonly partition: number;
+  readonly sentAt: number;
+  readonly waitedMs: number;
+}
+
 /**
  * By partition: the longest that a write waited for its answer, whatever the answer, from `since` on (the first
  * fault; before it a producer still finds its way). A partition that was down for long shows it in the first write
- * that was sent into the outage.
+ * that was sent into the outage. The longest first.
  */
-export function longestWaits(history: History, since: number): Map<number, number> {
-  const waits = new Map<number, number>();
+export function longestWaits(history: History, since: number): Wait[] {
+  const waits = new Map<number, Wait>();
   for (const { partition, sentAt, result } of history.writes) {
     if (result.fate === 'pending' || result.at < since) continue;
-    const waited = result.at - sentAt;
-    if (waited > (waits.get(partition) ?? -1)) waits.set(partition, waited);
+    const waitedMs = result.at - sentAt;
+    if (waitedMs > (waits.get(partition)?.waitedMs ?? -1)) {
+      waits.set(partition, { partition, sentAt, waitedMs });
+    }
   }
-  return waits;
+  return [...waits.values()].sort((a, b) => b.waitedMs - a.waitedMs);
 }
