@@ -9,7 +9,8 @@ import {
   type VersionedBrokerSettings,
 } from '@tributary/coordination';
 import type { ControllerDraft } from './controller-draft';
-import type { SettingsUpdate } from './controller-state';
+import { dutyOf, type SettingsUpdate } from './controller-state';
+import { stayInService } from './decommission-duties';
 import { answerFailure } from './topic-update-duties';
 
 /** No write for that broker may be in flight. */
@@ -28,6 +29,8 @@ export function beginSettingsUpdate(
 export function onSettingsWritten(draft: ControllerDraft, settings: VersionedBrokerSettings): void {
   const update = endUpdate(draft, settings.brokerId);
   if (!update) return;
+  const wasLeaving = dutyOf(draft.state, settings.brokerId) === 'decommissioned';
+  if (wasLeaving && settings.duty !== 'decommissioned') stayInService(draft, settings.brokerId);
   draft.journal(nameOf(settings.brokerId), 'settings changed', update.why);
   takeSettings(draft, [settings]);
   for (const command of update.commands) draft.effectAfter({ type: 'answer-command', ...command });

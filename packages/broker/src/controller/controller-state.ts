@@ -42,6 +42,8 @@ export interface ControllerState {
   readonly settingsInFlight: ReadonlyMap<number, SettingsUpdate>;
   /** By broker id, registered or not; see suspicion-duties.ts. */
   readonly suspicions: ReadonlyMap<number, Suspicion>;
+  /** Brokers in service again whose moves away are still to be cancelled. */
+  readonly returning: ReadonlySet<number>;
   /** They are decided when what they concern is written; at most `maxWaitingCommands`. */
   readonly waitingCommands: readonly PendingCommand[];
 }

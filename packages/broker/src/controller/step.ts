@@ -16,6 +16,7 @@ import { decideWaiting, onCommand } from './command-duties';
 import { ControllerDraft, type Step } from './controller-draft';
 import type { ControllerContext, ControllerEvent, ControllerTimer } from './controller-event';
 import type { ControllerState } from './controller-state';
+import { pursueDecommissions } from './decommission-duties';
 import { onMovedAway, pursueMoves, tellRemovedOn } from './move-duties';
 import { onReplicasOffline, onReplicasRestored } from './outage-duties';
 import {
@@ -74,6 +75,7 @@ export function initialState(controllerId: number, controllerEpoch: number): Con
     settingsInFlight: new Map(),
     waitingCommands: [],
     suspicions: new Map(),
+    returning: new Set(),
   };
 }
 
@@ -228,6 +230,7 @@ function begin(draft: ControllerDraft, settings: StepSettings, why: string): voi
 
 function lookAgain(draft: ControllerDraft, settings: StepSettings): void {
   if (draft.state.phase !== 'active') return;
+  pursueDecommissions(draft);
   reconcileAll(draft);
   pursueMoves(draft);
   pursueDeletions(draft, settings);
