@@ -7,6 +7,7 @@ import { TributaryError } from '@tributary/common';
 import { toWireError, type FetchPartition, type FetchResultInput } from '@tributary/protocol';
 import type { Partition } from '../partition/partition';
 import { endOfBatches } from '../partition/end-of-batches';
+import { divergence } from '../replication/truncation';
 import { ledPartition, type Caller, type DataHost } from './data-host';
 import { decodeFetched, type DecodedRoom } from './fetch-structured';
 import { requireKnownEnd } from './known-end';
@@ -23,6 +24,9 @@ export class FetchEntry {
   /** No more is read for it: its limit is reached, or the next batch does not fit any more. */
   full = false;
   private partition: Partition | undefined;
+  /** What the caller read before is in this log, too. */
+  private isPrefix = false;
+  private divergingOffset: number | undefined;
   private nextOffset: number;
   private readonly chunks: Buffer[] = [];
 
@@ -41,6 +45,7 @@ export class FetchEntry {
       this.partition = partition;
       const { logStartOffset } = partition.log;
       const offset = this.nextOffset;
+      if (offset >= logStartOffset) this.requirePrefix(partition);
       if (offset > leader.logEndOffset) requireKnownEnd(partition, leader);
       if (offset < logStartOffset || offset > leader.logEndOffset) {
         throw outOfRange(partition, offset, leader.logEndOffset);
@@ -52,6 +57,23 @@ export class FetchEntry {
       this.fail(error);
       return undefined;
     }
+  }
+
+  /** KIP-320: an unclean election, or an accepted loss, may have cut what the caller read, and filled it with other records. */
+  private requirePrefix(partition: Partition): void {
+    const { offset, lastEpoch } = this.asked;
+    if (this.isPrefix || lastEpoch === undefined) return;
+    const parting = divergence(partition.log, { logEndOffset: offset, lastEpoch });
+    this.isPrefix = parting === undefined;
+    if (!parting) return;
+    // Of another epoch: where the caller's own one began, it alone knows.
+    if (parting.epoch === lastEpoch) this.divergingOffset = parting.endOffset;
+    const where =
+      this.divergingOffset === undefined ? '' : ` from offset ${this.divergingOffset} on`;
+    throw new TributaryError(
+      'LOG_TRUNCATED',
+      `${partition.name}: what was read before offset ${offset} in epoch ${lastEpoch} is not in the log any more${where}`,
+    );
   }
 
   /** @param room what the whole request may still take; its very first batch is taken whatever its size. */
@@ -84,7 +106,11 @@ export class FetchEntry {
     const { topic, topicId, partition: number, offset } = this.asked;
     const base = { topic, topicId: this.partition?.topicId ?? topicId, partition: number };
     if (this.error) {
-      return { ...base, highWatermark: -1, logStartOffset: -1, error: toWireError(this.error) };
+      const { error, divergingOffset } = this;
+      return {
+        ...{ ...base, highWatermark: -1, logStartOffset: -1, error: toWireError(error) },
+        ...(divergingOffset === undefined ? {} : { divergingOffset }),
+      };
     }
     const { partition, chunks } = this;
     const known = {

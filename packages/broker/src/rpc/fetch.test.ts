@@ -99,6 +99,38 @@ describe('fetch', () => {
     await w.close();
   });
 
+  it('KIP-320: after an unclean election, says that what was read is gone, and where the logs part', async () => {
+    const w = await world([1, 2]);
+    await w.cluster.configure({ 'min.insync.replicas': '1' });
+    await w.write(['a', 'b']);
+    await w.cluster.elect(2, { isr: [2] });
+    const write = async (text: string[]): Promise<void> => {
+      expect((await w.within(w.cluster.produce(2, text))).error).toBeNull();
+    };
+    w.cluster.crash(1);
+    await write(['c', 'd']);
+    const epoch = w.cluster.state().leaderEpoch;
+    w.cluster.crash(2);
+    await w.cluster.startBroker(1);
+    await w.cluster.elect(1, { isr: [1] });
+    await w.write(['x', 'y', 'z']);
+    const ask = (offset: number, lastEpoch?: number) =>
+      w.within(w.fetch({ offset, ...(lastEpoch === undefined ? {} : { lastEpoch }) }));
+
+    // The epoch of c and d is not in this log: where it began, the reader alone knows.
+    expect(await ask(4, epoch)).toMatchObject({ error: { code: 'LOG_TRUNCATED' } });
+    expect(await ask(4, epoch)).not.toHaveProperty('divergingOffset', expect.any(Number));
+    // Of an epoch that is, and is shorter than what was read of it.
+    expect(await ask(4, epoch - 1)).toMatchObject({
+      error: { code: 'LOG_TRUNCATED' },
+      divergingOffset: 2,
+    });
+    expect(values(await ask(2, epoch - 1))).toEqual(['x', 'y', 'z']);
+    expect(values(await ask(4, epoch + 1))).toEqual(['x', 'y', 'z']);
+    expect(await ask(4)).toMatchObject({ error: null });
+    await w.close();
+  });
+
   it('long poll: gathers minBytes over several writes, and reads nothing twice', async () => {
     const w = await world([1]);
     const log = w.log(1);

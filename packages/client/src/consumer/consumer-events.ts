@@ -11,7 +11,7 @@ export interface ConsumerEvents {
   revoked: { readonly partitions: readonly TopicPartition[] };
   /** Taken away (lease ran out, another owner): nothing of it can be committed any more. */
   lost: { readonly partitions: readonly TopicPartition[] };
-  /** The position was out of range and moved, as `onOutOfRange` says. */
+  /** The position was out of range, or records read before it are gone (KIP-320): it moved, as `onOutOfRange` says. */
   reset: TopicPartition & { readonly from: bigint; readonly to: bigint };
   /** The topic was deleted and created again: reading starts anew in the new one. */
   recreated: { readonly topic: string; readonly topicId: string };

@@ -341,6 +341,19 @@ describe('a consumer group', () => {
 });
 
 describe('commits', () => {
+  test('KIP-320: what was committed and is lost is told to the next member', async () => {
+    cluster.createTopic('logs', 1);
+    for (const value of ['a', 'b', 'c']) cluster.append('logs', 0, value);
+    const first = new Member('m1').start();
+    await until(() => first.seen.length === 3);
+    await first.consumer.close();
+    cluster.log('logs', 0).truncate(1, 2);
+    for (const value of ['x', 'y', 'z']) cluster.append('logs', 0, value);
+    const next = new Member('m2').start();
+    await until(() => next.failure !== undefined);
+    expect(next.failure).toMatchObject({ code: 'LOG_TRUNCATED', details: { offset: 3 } });
+  });
+
   test('commit() covers what is consumed: not the record in hand, which record.commit() does', async () => {
     cluster.createTopic('logs', 1);
     cluster.append('logs', 0, 'a', 'b', 'c');

@@ -389,6 +389,66 @@ describe('positions', () => {
     expect(resets).toEqual([{ topic: 'logs', partition: 0, from: 1n, to }]);
   });
 
+  /** Broker 1 has led with a, b, c, d; broker 2, which has only a and b, is elected, and writes on. */
+  function loseTwo(): void {
+    cluster.log('logs', 0).truncate(2, 2);
+    for (const value of ['x', 'y', 'z']) cluster.append('logs', 0, value);
+  }
+
+  test('KIP-320: records that were read and are lost are told, not passed over', async () => {
+    cluster.createTopic('logs', 1);
+    for (const value of ['a', 'b', 'c', 'd']) cluster.append('logs', 0, value);
+    const consumer = reader();
+    const records = consumer.records();
+    expect(await takeShown(records, 4)).toEqual(['0@0 a', '0@1 b', '0@2 c', '0@3 d']);
+    loseTwo();
+    await expect(take(records, 1)).rejects.toMatchObject({
+      code: 'LOG_TRUNCATED',
+      hint: expect.stringContaining('seek'),
+      details: { topic: 'logs', partition: 0, offset: 4 },
+    });
+    consumer.seek('logs', 0, 2);
+    expect(await takeShown(consumer.records(), 2)).toEqual(['0@2 x', '0@3 y']);
+  });
+
+  test.each(['earliest', 'latest'] as const)('KIP-320: with %s it goes on where the logs part, and tells', async (onOutOfRange) => {
+    cluster.createTopic('logs', 1);
+    for (const value of ['a', 'b', 'c', 'd']) cluster.append('logs', 0, value);
+    const consumer = reader({ onOutOfRange });
+    const resets: unknown[] = [];
+    consumer.on('reset', (event) => void resets.push(event));
+    const records = consumer.records();
+    await take(records, 4);
+    loseTwo();
+    expect(await takeShown(records, 2)).toEqual(['0@2 x', '0@3 y']);
+    expect(resets).toEqual([{ topic: 'logs', partition: 0, from: 4n, to: 2n }]);
+  }); // prettier-ignore
+
+  test('KIP-320: where the logs part cannot be told (two epochs back), the policy decides', async () => {
+    cluster.createTopic('logs', 1);
+    for (const value of ['a', 'b']) cluster.append('logs', 0, value);
+    cluster.moveLeader('logs', 0, 2);
+    for (const value of ['c', 'd']) cluster.append('logs', 0, value);
+    const consumer = reader({ onOutOfRange: 'earliest' });
+    const records = consumer.records();
+    await take(records, 4);
+    cluster.log('logs', 0).truncate(1, 1);
+    for (const value of ['x', 'y', 'z']) cluster.append('logs', 0, value);
+    expect(await takeShown(records, 2)).toEqual(['0@0 a', '0@1 x']);
+  });
+
+  test('KIP-320: what was fetched ahead and not handed out is fetched again, and nobody is told', async () => {
+    cluster.createTopic('logs', 1);
+    for (const value of ['a', 'b', 'c', 'd']) cluster.append('logs', 0, value);
+    const consumer = reader();
+    const records = consumer.records();
+    expect(await takeShown(records, 1)).toEqual(['0@0 a']);
+    await time.until(() => cluster.attempts.some(({ offset }) => offset === 4), 5_000);
+    loseTwo();
+    await time.until(() => cluster.attempts.at(-1)?.offset === 5, 5_000);
+    expect(await takeShown(records, 4)).toEqual(['0@1 b', '0@2 x', '0@3 y', '0@4 z']);
+  });
+
   test('what cannot be deserialized is an error with its place; it can be skipped', async () => {
     cluster.createTopic('logs', 1);
     cluster.append('logs', 0, '1', 'not json', '3');

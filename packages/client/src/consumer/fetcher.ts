@@ -5,10 +5,10 @@
  * Called by the sessions; wakes the delivery.
  */
 import { Deadline, partitionKey, sharedAbort, TributaryError, type Timer } from '@tributary/common';
-import { fromWireError, type FetchResult } from '@tributary/protocol';
+import type { FetchResult } from '@tributary/protocol';
 import { failoverBackoffMs } from '../metadata/failover-backoff';
 import type { BrokerNode, ClientContext, PartitionView } from '../seams';
-import { reactionTo } from './fetch-failure';
+import { createdAgain, errorOf, reactionTo } from './fetch-failure';
 import { FetchStream, MAX_FETCHES_IN_FLIGHT } from './fetch-stream';
 import type { PartitionCursor } from './partition-cursor';
 
@@ -27,6 +27,8 @@ export interface FetcherHooks {
   /** Some cursor has something: a record, a failure. */
   onNews(): void;
   onOutOfRange(cursor: PartitionCursor, error: TributaryError): void;
+  /** What was read before `cursor.fetchOffset` is not in the log any more, from `details.divergingOffset` on where that is known. */
+  onTruncated(cursor: PartitionCursor, error: TributaryError): void;
   /** The broker does not know this topic id. Answers true when the cursor is to be tried again. */
   onTopicSuspect(cursor: PartitionCursor): Promise<boolean>;
   /** Cannot be healed by waiting. */
@@ -148,7 +150,7 @@ export class Fetcher {
       (view) => {
         if (!this.end(tracked, errand)) return;
         const another = metadata.cached(topic)?.topicId !== topicId;
-        if (another) return this.onFailure(tracked, view.leaderEpoch, mismatch(topic));
+        if (another) return this.onFailure(tracked, view.leaderEpoch, createdAgain(topic));
         tracked.located = true; // the pump asks: where the stream is busy, all who wait share the next request
         this.wake();
       },
@@ -206,6 +208,7 @@ export class Fetcher {
       ...cursor.partition,
       leaderEpoch: view.leaderEpoch,
       offset: cursor.fetchOffset,
+      ...(cursor.fetchEpoch === undefined ? {} : { lastEpoch: cursor.fetchEpoch }),
       maxBytes: Math.min(maxPartitionBytes, maxBytes),
     }));
     stream.send(
@@ -232,7 +235,7 @@ export class Fetcher {
   private onResult({ tracked, view }: Target, result: FetchResult): void {
     const { cursor } = tracked;
     if (result.error && result.error.code !== 'NONE') {
-      this.onFailure(tracked, view.leaderEpoch, fromWireError(result.error));
+      this.onFailure(tracked, view.leaderEpoch, errorOf(result));
       return;
     }
     tracked.failures = 0;
@@ -258,16 +261,18 @@ export class Fetcher {
     tracked.notBefore = clock.now() + delayMs;
     tracked.failures += 1;
     tracked.located = false;
-    logger.debug('fetch failed', { topic, partition, code: error.code, error: error.message });
-    switch (reactionTo(error.code)) {
+    logger.debug('fetch failed', { topic, partition, code, error: error.message });
+    switch (reactionTo(code)) {
       case 'again':
         break;
       case 'locate':
         if (leaderEpoch >= 0) metadata.reportFailure(topic, partition, leaderEpoch, error);
         break;
       case 'out of range':
+      case 'truncated':
         tracked.failures = 0;
-        this.hooks.onOutOfRange(cursor, error);
+        if (code === 'LOG_TRUNCATED') this.hooks.onTruncated(cursor, error);
+        else this.hooks.onOutOfRange(cursor, error);
         break;
       case 'look at topic':
         metadata.reportFailure(topic, partition, leaderEpoch, error);
@@ -342,8 +347,4 @@ export class Fetcher {
 
 function streamKey({ brokerId, address }: BrokerNode): string {
   return `${brokerId}@${address.host}:${address.port}`;
-}
-
-function mismatch(topic: string): TributaryError {
-  return new TributaryError('TOPIC_ID_MISMATCH', `topic ${topic} was deleted and created again`);
 }

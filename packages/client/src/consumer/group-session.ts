@@ -163,7 +163,8 @@ export class GroupSession implements ReadSession, MemberHooks, SessionCommits {
     const cursor = new PartitionCursor(partition, ownerEpoch, this.context.codecs);
     const lost = new AbortController();
     this.owned.set(cursor.key, { cursor, ownerEpoch, committed: committed?.offset ?? -1, lost });
-    this.reader.add(cursor, committed?.offset ?? this.settings.from);
+    const lastEpoch = committed && committed.leaderEpoch >= 0 ? committed.leaderEpoch : undefined;
+    this.reader.add(cursor, committed?.offset ?? this.settings.from, lastEpoch);
     this.fresh.push(named(cursor));
   }
 

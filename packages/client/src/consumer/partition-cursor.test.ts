@@ -90,6 +90,24 @@ describe('a partition cursor', () => {
     expect(told).toEqual([-1, 5, 5, 8]);
   });
 
+  test('KIP-320: knows the epoch of the record before each offset that it asks for', () => {
+    const cursor = cursorAt(0);
+    expect(cursor.fetchEpoch).toBeUndefined();
+    cursor.append(Buffer.concat([first, second]));
+    expect([cursor.fetchOffset, cursor.fetchEpoch]).toEqual([6, 5]);
+    for (let read = 0; read < 3; read += 1) cursor.finish(cursor.take()!);
+    cursor.dropAhead();
+    expect([cursor.fetchOffset, cursor.fetchEpoch]).toEqual([3, 4]);
+    cursor.append(second);
+    cursor.take();
+    cursor.rewind();
+    expect([cursor.fetchOffset, cursor.fetchEpoch]).toEqual([3, 4]);
+    cursor.seek(1);
+    expect(cursor.fetchEpoch).toBeUndefined();
+    cursor.seek(3, 4);
+    expect(cursor.fetchEpoch).toBe(4);
+  });
+
   test('a seek makes answers to older requests void, and drops what was fetched', () => {
     const cursor = cursorAt(0);
     cursor.append(first);

@@ -37,11 +37,16 @@ export class PartitionCursor {
   private knownHighWatermark = -1;
   private nextOffset: number | undefined;
   private toFetch = 0;
+  /** Of the record before `nextOffset`, before `toFetch`, and before the record in hand: KIP-320. undefined: not known. */
+  private nextEpoch: number | undefined;
+  private toFetchEpoch: number | undefined;
+  private handEpoch: number | undefined;
   private batches: Buffer[] = [];
   private current: DecodedRecord[] = [];
   private currentAt = 0;
   private currentBytes = 0;
   private currentEnd = 0;
+  private currentEpoch = -1;
   private buffered = 0;
   private hand: DecodedRecord | undefined;
   /** Moves against the flow so far; a record in hand from before one no longer says what is consumed. */
@@ -68,6 +73,11 @@ export class PartitionCursor {
 
   get fetchOffset(): number {
     return this.toFetch;
+  }
+
+  /** Of the record before `fetchOffset`; undefined: nothing was read, or it is not known. */
+  get fetchEpoch(): number | undefined {
+    return this.toFetchEpoch;
   }
 
   /** The highest that a fetch told of; -1: none yet. A new leader may know a lower one for a moment. */
@@ -97,11 +107,12 @@ export class PartitionCursor {
     return this.gone;
   }
 
-  seek(offset: number): void {
+  /** @param lastEpoch of the record before it, where that was read; the leader then says whether it is still there. */
+  seek(offset: number, lastEpoch?: number): void {
     this.last = undefined;
     this.failure = undefined;
     this.seeks += 1;
-    this.moveTo(offset);
+    this.moveTo(offset, lastEpoch);
   }
 
   /** The position is to be looked up anew. */
@@ -115,13 +126,15 @@ export class PartitionCursor {
     const { hand } = this;
     if (!hand) return;
     this.hand = undefined;
-    if (!this.gone && this.handSeeks === this.seeks) this.moveTo(hand.offset);
+    if (!this.gone && this.handSeeks === this.seeks) this.moveTo(hand.offset, this.handEpoch);
     this.wakeIdle();
   }
 
   /** Forgets what is fetched but not handed out: it is asked for again. */
   dropAhead(): void {
-    if (this.buffered > 0 && this.nextOffset !== undefined) this.moveTo(this.nextOffset);
+    if (this.buffered > 0 && this.nextOffset !== undefined) {
+      this.moveTo(this.nextOffset, this.nextEpoch);
+    }
   }
 
   retire(): void {
@@ -136,11 +149,12 @@ export class PartitionCursor {
    */
   append(bytes: Buffer): void {
     for (const batch of splitBatches(bytes)) {
-      const { lastOffset } = readBatchHeader(batch);
+      const { lastOffset, leaderEpoch } = readBatchHeader(batch);
       if (lastOffset < this.toFetch) continue; // the broker may answer from a bit earlier
       this.batches.push(batch);
       this.buffered += batch.length;
       this.toFetch = lastOffset + 1;
+      this.toFetchEpoch = leaderEpoch;
     }
   }
 
@@ -152,7 +166,9 @@ export class PartitionCursor {
       const record = this.current[this.currentAt];
       if (record) {
         this.currentAt += 1;
+        this.handEpoch = this.nextEpoch;
         this.nextOffset = record.offset + 1;
+        this.nextEpoch = record.leaderEpoch;
         if (this.currentAt === this.current.length) this.finishBatch();
         this.hand = record;
         this.handSeeks = this.seeks;
@@ -222,16 +238,17 @@ export class PartitionCursor {
     const position = this.nextOffset ?? 0;
     const batch = this.batches.shift();
     if (!batch) return false;
-    const { lastOffset, isControl } = readBatchHeader(batch);
+    const { lastOffset, isControl, leaderEpoch } = readBatchHeader(batch);
     this.currentBytes = batch.length;
     this.currentEnd = lastOffset + 1;
+    this.currentEpoch = leaderEpoch;
     try {
       const records = isControl ? [] : decodeBatch(batch, { codecs: this.codecs });
       const early = records[0] !== undefined && records[0].offset < position;
       this.current = early ? records.filter(({ offset }) => offset >= position) : records;
     } catch (thrown) {
       // Ask for it again: should it have been damaged on the way, the next answer is good.
-      this.moveTo(position);
+      this.moveTo(position, this.nextEpoch);
       const { code, message } = TributaryError.from(thrown, 'CORRUPT_BATCH');
       throw this.error(code, message, position, thrown);
     }
@@ -243,15 +260,18 @@ export class PartitionCursor {
   private finishBatch(): void {
     this.buffered -= this.currentBytes;
     this.nextOffset = Math.max(this.nextOffset ?? 0, this.currentEnd);
+    this.nextEpoch = this.currentEpoch;
     this.current = [];
     this.currentAt = 0;
     this.currentBytes = 0;
   }
 
-  private moveTo(offset: number): void {
+  private moveTo(offset: number, lastEpoch: number | undefined): void {
     this.version += 1;
     this.nextOffset = offset;
     this.toFetch = offset;
+    this.nextEpoch = lastEpoch;
+    this.toFetchEpoch = lastEpoch;
     this.drop();
   }
 

@@ -45,6 +45,7 @@ export class Reader {
     this.fetcher = new Fetcher(context, settings, {
       onNews: () => this.news(),
       onOutOfRange: (cursor, error) => this.onOutOfRange(cursor, error),
+      onTruncated: (cursor, error) => this.onTruncated(cursor, error),
       onTopicSuspect,
       onTell,
     });
@@ -55,11 +56,12 @@ export class Reader {
     });
   }
 
-  add(cursor: PartitionCursor, start: number | PositionPolicy): void {
+  /** @param lastEpoch of the record before `start`, where that is an offset up to which was read. */
+  add(cursor: PartitionCursor, start: number | PositionPolicy, lastEpoch?: number): void {
     this.cursors.set(cursor.key, cursor);
     this.order = [...this.cursors.values()];
     this.fetcher.add(cursor);
-    this.moveTo(cursor, start);
+    this.moveTo(cursor, start, lastEpoch);
   }
 
   /** It is handed out no more; the record in hand may be finished. */
@@ -71,9 +73,9 @@ export class Reader {
     this.order = [...this.cursors.values()];
   }
 
-  moveTo(cursor: PartitionCursor, to: number | PositionPolicy): void {
+  moveTo(cursor: PartitionCursor, to: number | PositionPolicy, lastEpoch?: number): void {
     if (typeof to === 'number') {
-      cursor.seek(to);
+      cursor.seek(to, lastEpoch);
       this.fetcher.wake();
     } else if (to === 'fail') {
       cursor.failure = cursor.error('OFFSET_OUT_OF_RANGE', 'there is no position to start from', 0);
@@ -162,6 +164,23 @@ export class Reader {
     this.lookup.find(cursor, onOutOfRange);
   }
 
+  /** KIP-320: never passed over in silence. */
+  private onTruncated(cursor: PartitionCursor, refused: TributaryError): void {
+    // What was not handed out yet is no loss to anybody: the next answer is about the position itself.
+    if (cursor.bufferedBytes > 0) return cursor.dropAhead();
+    const { onOutOfRange } = this.options.settings;
+    const position = cursor.position ?? 0;
+    const { divergingOffset } = refused.details;
+    if (onOutOfRange === 'fail') {
+      cursor.failure = cursor.error('LOG_TRUNCATED', refused.message, position, refused);
+      return this.news();
+    }
+    this.resets.set(cursor, position);
+    if (typeof divergingOffset !== 'number') return this.lookup.find(cursor, onOutOfRange);
+    cursor.seek(divergingOffset);
+    this.onFound(cursor);
+  }
+
   private onFound(cursor: PartitionCursor): void {
     const from = this.resets.get(cursor);
     const to = cursor.position ?? 0;
@@ -170,7 +189,7 @@ export class Reader {
     this.resets.delete(cursor);
     const { topic, partition } = cursor.partition;
     const { events, context } = this.options;
-    context.logger.warn('consumer position was out of range', { topic, partition, from, to });
+    context.logger.warn('consumer position was reset', { topic, partition, from, to });
     void events.emit('reset', { topic, partition, from: BigInt(from), to: BigInt(to) });
   }
 }

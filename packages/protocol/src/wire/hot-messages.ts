@@ -76,6 +76,7 @@ function fetchTables(general: (name: string) => AnyCodec): Record<string, Messag
     leaderEpoch: f.int32(4),
     offset: f.int64(5),
     maxBytes: f.uint32(6),
+    lastEpoch: f.int32(7, '_lastEpoch'),
   });
   const request = new MessageTable({
     correlationId: f.uint32(1),
@@ -94,6 +95,7 @@ function fetchTables(general: (name: string) => AnyCodec): Record<string, Messag
     batches: f.bytes(6),
     records: f.repeated(f.delegated(7, general('StructuredRecord'))),
     error: f.delegated(8, general('Error')),
+    divergingOffset: f.int64(9, '_divergingOffset'),
   });
   const response = new MessageTable({
     correlationId: f.uint32(1),

@@ -1,5 +1,5 @@
 /** The broker's side of one fetch stream of a FetchCluster: long polls, per-partition refusals. */
-import type { Clock, Timer, TributaryError } from '@tributary/common';
+import { TributaryError, type Clock, type Timer } from '@tributary/common';
 import {
   toWireError,
   type FetchDownInput,
@@ -81,6 +81,14 @@ export class FetchServer {
         const refusal = this.cluster.refuse({ broker: this.brokerId, ...asked });
         if (refusal) throw refusal;
         const log = this.cluster.ledLog(this.brokerId, asked);
+        const parting =
+          asked.lastEpoch === undefined ? undefined : log.divergence(asked.offset, asked.lastEpoch);
+        if (parting) {
+          failed = true;
+          const error = toWireError(new TributaryError('LOG_TRUNCATED', 'it is another log now'));
+          const known = parting.offset === undefined ? {} : { divergingOffset: parting.offset };
+          return { topic, topicId, partition, error, ...known };
+        }
         const batches = left > 0 ? log.read(asked.offset, Math.min(left, asked.maxBytes)) : Buffer.alloc(0); // prettier-ignore
         left -= batches.length;
         const { start: logStartOffset, end: highWatermark } = log;

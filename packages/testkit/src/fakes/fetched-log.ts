@@ -79,6 +79,26 @@ export class FetchedLog {
     return Buffer.concat(found);
   }
 
+  /** An unclean election: the new leader has nothing from `offset` (of the start of a batch) on. */
+  truncate(offset: number, leader: number): void {
+    this.batches = this.batches.filter((batch) => readBatchHeader(batch).lastOffset < offset);
+    this.end = offset;
+    this.moveTo(leader);
+  }
+
+  /** Where this log parts from one that ends at `offset` with a record of `lastEpoch`; undefined: it does not. */
+  divergence(
+    offset: number,
+    lastEpoch: number,
+  ): { readonly offset: number | undefined } | undefined {
+    const headers = this.batches.map((batch) => readBatchHeader(batch));
+    const before = headers.findLast((header) => header.baseOffset < offset);
+    if (!before || (before.leaderEpoch === lastEpoch && before.lastOffset >= offset - 1))
+      return undefined;
+    const same = headers.findLast(({ leaderEpoch }) => leaderEpoch === lastEpoch);
+    return { offset: same && same.lastOffset + 1 };
+  }
+
   /** Once, at the next change. */
   onChange(listener: () => void): void {
     this.waiters.push(listener);
