@@ -1,4 +1,4 @@
-import { ALTER_RETRY_MS, EXPAND_PAUSE_MS } from './leader-step';
+import { ALTER_RETRY_MS, DOUBT_MS, EXPAND_PAUSE_MS } from './leader-step';
 import {
   ack,
   alters,
@@ -84,6 +84,24 @@ describe('high watermark', () => {
     const draining = new Map(brokers).set(3, { brokerEpoch: 30, eligible: false });
     const cluster = { kind: 'cluster', brokers: draining, settings } as const;
     expect(run(leader, cluster, ...events).state.highWatermark).toBe(120);
+  });
+
+  it('waits for one that is caught up also while it may not be proposed, but no longer than the lag time', () => {
+    const refused = { kind: 'alterFailed', requestId: 1, code: 'INELIGIBLE_REPLICA' } as const;
+    const joining = [attach(2), attach(3), ack(3, 100, 0), refused] as const;
+    const { state } = run(leader, ...joining, append(120), ack(2, 120));
+    expect(state).toMatchObject({ highWatermark: 100, pending: undefined });
+    const later = { ...ack(2, 120, LAG_MS + 1), at: LAG_MS + 1 };
+    expect(run(state, later).state.highWatermark).toBe(120);
+  });
+
+  it('does not count what a member of the ISR had in an earlier life (KIP-966: it may have lost it)', () => {
+    const three = run(offline, { ...leadEvent, isr: [1, 2, 3] }, append(120)).state;
+    const behind = run(three, attach(2), attach(3), ack(2, 120), ack(3, 100)).state;
+    expect(behind.highWatermark).toBe(100);
+    const again = run(behind, { kind: 'detached', brokerId: 2 }, attach(2), ack(3, 120)).state;
+    expect(again.highWatermark).toBe(100);
+    expect(run(again, ack(2, 110)).state.highWatermark).toBe(110);
   });
 
   it('waits for the acknowledgement on a new attach: the earlier life may have had more', () => {
@@ -200,6 +218,15 @@ describe('joining the ISR', () => {
 
   it('not when it is outside the assignment (KAFKA-9672)', () => {
     expect(joins(attach(4), ack(4, 100))).toBe(false);
+  });
+
+  it('not again, once it left both the ISR and the assignment (KAFKA-9672)', () => {
+    const moving = { ...leadEvent, isr: [1, 2, 4], replicas: [1, 2, 3] };
+    const before = run(offline, moving, attach(2), attach(4), ack(2, 100), ack(4, 100)).state;
+    const changed = { kind: 'changed', leaderId: 1, leaderEpoch: 5, partitionEpoch: 8 } as const;
+    const gone = run(before, { ...changed, isr: [1, 2], replicas: [1, 2, 3] });
+    expect(gone.leader.followers.map(({ brokerId }) => brokerId)).toEqual([2, 3]);
+    expect(alters(run(gone.state, attach(4), ack(4, 100)).effects)).toEqual([]);
   });
 
   it('names the broker epoch of each member', () => {
@@ -326,9 +353,26 @@ describe('asking the controller', () => {
     expect(run(state, fenced).state.role).toBe('offline');
   });
 
-  it('a refusal of an earlier question does not touch the next one', () => {
+  it('while it cannot be reached: a claim that stands for a second ends leadership, no claim does not', () => {
+    const unreachable = { kind: 'alterFailed', requestId: 1, code: 'UNAVAILABLE' } as const;
+    const claimed = run(leader, { kind: 'doubted', at: 50 }).state;
+    const role = (from: PartitionState, at: number): string =>
+      run(from, { ...unreachable, at }).state.role;
+    expect(role(claimed, DOUBT_MS + 49)).toBe('leader');
+    expect(role(claimed, DOUBT_MS + 50)).toBe('offline');
+    expect(role(asked, LAG_MS)).toBe('leader');
+    // Claimed while another question is out: that one's answer counts. Claims again and again do not put it off.
+    const both = run(asked, { kind: 'doubted', at: 50 }, { kind: 'doubted', at: DOUBT_MS }).state;
+    expect(role(both, DOUBT_MS + 50)).toBe('offline');
+    // It can be reached, and does not know: asked again.
+    const unknown = { ...unreachable, code: 'TIMEOUT', at: 9 * DOUBT_MS } as const;
+    expect(run(claimed, unknown).state.role).toBe('leader');
+  });
+
+  it('an answer to, or a refusal of, an earlier question does not touch the next one', () => {
     const again = run(asked, { kind: 'resign', reason: '' }, leadEvent, attach(3), ack(3, 100));
     expect(again.leader.pending?.requestId).toBe(2);
+    expect(run(again.state, { ...answer, isr: [1, 2, 3] }).state).toBe(again.state);
     const late = { kind: 'alterFailed', requestId: 1, code: 'FENCED_LEADER_EPOCH' } as const;
     expect(run(again.state, late).state).toBe(again.state);
   });

@@ -157,6 +157,9 @@ describe('a followed partition', () => {
   it('settles the divergence before it touches the HW (KAFKA-14704)', () => {
     const f = followed(4);
     const answer = { topicId: 'id', partition: 0, leaderEpoch: EPOCH, attachId: 1 };
+    // Not accepted: what the leader has committed up to there may not be what lies here.
+    f.follower.onMark({ ...f.push(), highWatermark: 4 });
+    expect(f.partition.state.highWatermark).toBe(0);
     f.follower.onAttachResult({
       ...answer,
       outcome: 'truncate',
@@ -164,6 +167,26 @@ describe('a followed partition', () => {
     });
     expect(f.log.logEndOffset).toBe(2);
     expect(f.partition.state).toMatchObject({ highWatermark: 0, logEndOffset: 2 });
+    expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
+  });
+
+  it('is cut where the epochs part, not at its HW, which may lag behind what is committed (KAFKA-1211)', () => {
+    const f = followed(4);
+    expect(f.partition.state.highWatermark).toBe(0);
+    const answer = { topicId: 'id', partition: 0, leaderEpoch: EPOCH, attachId: 1 };
+    const truncate = { epoch: 3, endOffset: 3 };
+    f.follower.onAttachResult({ ...answer, outcome: 'truncate', truncate });
+    expect(f.log.logEndOffset).toBe(3);
+  });
+
+  it('accepted from another offset than its end is not accepted: it attaches anew', async () => {
+    const f = followed();
+    const answer = { topicId: 'id', partition: 0, leaderEpoch: EPOCH, attachId: 1 };
+    const accepted = { fromOffset: 1, highWatermark: 1, logStartOffset: 0 };
+    f.follower.onAttachResult({ ...answer, outcome: 'accepted', accepted });
+    f.follower.onPush(f.push());
+    expect(f.partition.state).toMatchObject({ logEndOffset: 2, highWatermark: 0 });
+    await f.clock.advance(100);
     expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
   });
 

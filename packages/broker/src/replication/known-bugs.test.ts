@@ -3,6 +3,22 @@ import { clientHello, methods, type FetchDown, type FollowDown } from '@tributar
 import { TOPIC, TOPIC_ID } from './data-cluster.fixture';
 import { dataWorld } from './data-world.fixture';
 
+it('KAFKA-1211: a follower that comes back with a HW below its end cuts nothing, and leads with what was committed', async () => {
+  const w = await dataWorld([1, 2]);
+  await w.cluster.createTopic([[1, 2]], { 'min.insync.replicas': '1' });
+  for (const value of ['a', 'b']) await w.within(w.cluster.produce(1, [value]));
+  w.cluster.crash(2);
+  w.network.partition('b1', 'b2');
+  await w.cluster.startBroker(2);
+  await w.clock.advance(200);
+  expect(w.hw(2)).toBe(0);
+  w.cluster.crash(1);
+  await w.cluster.elect(2, { isr: [2] });
+  expect(w.values(2)).toEqual(['a', 'b']);
+  expect(w.hw(2)).toBe(2);
+  await w.close();
+});
+
 it('KAFKA-7164: a follower that missed an epoch cuts its log, though it hears of the same leader again', async () => {
   const w = await dataWorld([1, 2, 3]);
   await w.cluster.createTopic([[1, 2, 3]], { 'min.insync.replicas': '1' });

@@ -23,11 +23,34 @@ describe('what lies on the disks', () => {
     await w.cluster.publish([]);
     const late = await w.within(w.cluster.produce(1, ['late']));
     expect(late.error?.code).toBe('UNKNOWN_TOPIC');
-    expect(w.log(1)).toBeDefined();
+    expect(w.values(1)).toEqual([]);
+    for (const id of [1, 2]) {
+      expect(w.cluster.manager(id).status()).toMatchObject([
+        { topicId: TOPIC_ID, role: 'offline', reason: expect.stringMatching(/^stray: /) },
+      ]);
+    }
+    // Also after a restart, when no image names it: listed, followed nowhere, told to the controller.
+    w.cluster.crash(2);
+    await w.cluster.startBroker(2);
+    expect(w.cluster.manager(2).status()).toMatchObject([{ role: 'offline' }]);
+    expect(w.cluster.manager(2).localReplicas()).toMatchObject([{ topicId: TOPIC_ID }]);
     await w.close();
   });
 
-  it('data goes only by StopReplica, fenced by broker epoch and leader epoch (KIP-380, KIP-570)', async () => {
+  it('a StopReplica for an earlier topic of this name leaves the new one alone', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]]);
+    const manager = w.cluster.manager(1);
+    const { brokerEpoch } = manager.acceptor();
+    const earlier = { topic: 'orders', topicId: 'earlier', partition: 0, leaderEpoch: 9 };
+    const [result] = await manager.stopReplicas([{ ...earlier, brokerEpoch, deleteData: true }]);
+    expect(result).toMatchObject({ topicId: 'earlier', error: null });
+    expect((await w.within(w.cluster.produce(1, ['a']))).error).toBeNull();
+    expect(w.stores.get(1)!.get(TOPIC_ID, 0)).toBe(w.log(1));
+    await w.close();
+  });
+
+  it('data goes only by StopReplica, fenced by broker epoch and leader epoch (KIP-380, KIP-570, KAFKA-9539)', async () => {
     const w = await dataWorld([1, 2]);
     await w.cluster.createTopic([[1, 2]]);
     await w.cluster.elect(2);
@@ -64,7 +87,7 @@ describe('what lies on the disks', () => {
     await w.close();
   });
 
-  it('an I/O error takes the partition offline here, with one error line; others go on', async () => {
+  it('an I/O error takes the partition offline here, with one error line; others go on (KAFKA-10778)', async () => {
     const w = await dataWorld([1]);
     await w.cluster.createTopic([[1], [1]]);
     w.log(1).failNextAppend = 'STORAGE_ERROR';

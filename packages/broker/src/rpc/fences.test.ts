@@ -2,9 +2,11 @@
  * The fences of each request to a leader, message by message: leader epoch (KIP-320) and topic id, on every stream and
  * unary method; and what a leader does that is shown a higher epoch by anybody.
  */
+import type { TributaryError } from '@tributary/common';
 import {
   clientHello,
   methods,
+  toWireError,
   type FetchDown,
   type FollowDown,
   type ProduceDown,
@@ -77,16 +79,22 @@ async function attachError(
   w: World,
   asked: Asked,
   kind: 'follow' | 'catchUp',
+  sender: { readonly id: number; readonly brokerEpoch?: number } = { id: 2 },
 ): Promise<WireError | null | undefined> {
   const stream = w.cluster.connection(1).open(methods.replication[kind]);
   const received: FollowDown[] = [];
-  stream.handle({ onMessage: (message) => received.push(message), onClose: () => undefined });
-  const brokerEpoch = w.cluster.image().broker(2)?.brokerEpoch;
-  stream.send({ hello: { ...self, senderBrokerId: 2, brokerEpoch } });
+  const closed: TributaryError[] = [];
+  stream.handle({
+    onMessage: (message) => received.push(message),
+    onClose: (error) => closed.push(...(error ? [error] : [])),
+  });
+  const { id, brokerEpoch = w.cluster.image().broker(id)?.brokerEpoch } = sender;
+  stream.send({ hello: { ...self, senderBrokerId: id, brokerEpoch } });
   const end = { logEndOffset: 0, lastEpoch: -1, creditBytes: 1 };
   stream.send({ attach: { ...named(asked), ...end, attachId: 10 ** 6 } });
   await w.clock.advance(100);
   stream.cut();
+  if (closed[0] && received.length === 0) return toWireError(closed[0]) as WireError;
   return received.flatMap(({ attached }) => attached ?? [])[0]?.error;
 }
 
@@ -179,6 +187,30 @@ describe('a higher leader epoch, shown by a follower', () => {
     const error = await attachError(w, { leaderEpoch: 3 }, kind);
     expect(error?.code).toBe('NOT_LEADER');
     expect(w.cluster.partition(1).state).toMatchObject({ role: 'offline', leaderEpoch: 3 });
+    await w.close();
+  });
+});
+
+describe.each(['follow', 'catchUp'] as const)('who may %s', (kind) => {
+  it('a broker of the assignment, in the life that the image knows or a later one', async () => {
+    const w = await dataWorld([1, 2, 3]);
+    await w.cluster.createTopic([[1, 2]]);
+    const epoch = w.cluster.image().broker(2)!.brokerEpoch;
+    const code = async (id: number, brokerEpoch?: number): Promise<string | undefined> => {
+      const sender = { id, ...(brokerEpoch === undefined ? {} : { brokerEpoch }) };
+      return (await attachError(w, { leaderEpoch: 0 }, kind, sender))?.code;
+    };
+    expect(await code(3)).toBe('INELIGIBLE_REPLICA');
+    expect(await code(9, 5)).toBe('UNKNOWN_BROKER');
+    expect(await code(-1, epoch)).toBe('INVALID_ARGUMENT');
+    expect(await code(2, epoch - 1)).toBe('FENCED_BROKER_EPOCH');
+    expect(await code(2, epoch + 1)).toBeUndefined();
+    await w.close();
+  });
+
+  it('not without naming a leader epoch', async () => {
+    const w = await world();
+    expect((await attachError(w, { leaderEpoch: -1 }, kind))?.code).toBe('INVALID_ARGUMENT');
     await w.close();
   });
 });

@@ -308,6 +308,16 @@ describe('list offsets', () => {
     await w.close();
   });
 
+  it('latest is the HW: what is not committed is told to nobody, neither by offset nor by time', async () => {
+    const w = await world([1, 2]);
+    await w.write(['a']);
+    w.network.partition('b1', 'b2');
+    await w.write(['b'], 1);
+    expect((await w.offsets({ spec: 'LATEST' })).offset).toBe(1);
+    expect((await w.offsets({ spec: 'MAX_TIMESTAMP' })).offset).toBe(0);
+    await w.close();
+  });
+
   it('says why the HW is frozen', async () => {
     const w = await world([1, 2]);
     await w.write(['a']);
