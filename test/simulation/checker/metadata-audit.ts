@@ -172,9 +172,8 @@ export class MetadataAudit {
     for (const replica of model.replicas.values()) {
       const { brokerId, running, tainted } = replica;
       if (!tainted || !running) continue;
-      const left = !isr.includes(brokerId);
       const admitted = isr.includes(brokerId) && before?.isr.includes(brokerId) === false;
-      if (left || admitted) replica.tainted = false;
+      if (admitted) replica.tainted = false;
     }
   }
 
