@@ -29,19 +29,29 @@ export interface CatchUpArguments extends CommonArguments {
   readonly flags: readonly string[];
 }
 
-export type BenchArguments = LogArguments | CatchUpArguments;
+export interface IdleArguments extends CommonArguments {
+  readonly suite: 'idle';
+  /** Of each window. */
+  readonly seconds: number;
+  /** One window for each count. */
+  readonly partitions: readonly number[];
+}
+
+export type BenchArguments = LogArguments | CatchUpArguments | IdleArguments;
 
 const usage =
   'npm run --silent bench -- log [--json] [--dir DIRECTORY] [--repeats 5] ' +
   `[--only ${logMeasures.join(',')}], or -- catch-up [--json] [--dir DIRECTORY] [--gib 2] ` +
-  '[--seconds 20] [--rate 300] [--catch-up-bytes-per-second N]';
+  '[--seconds 20] [--rate 300] [--catch-up-bytes-per-second N], or -- idle [--json] ' +
+  '[--dir DIRECTORY] [--seconds 60] [--partitions 0,100]';
 
 export function parseArguments(args: readonly string[]): BenchArguments {
   const { values, positionals } = parse(args);
   const [suite] = positionals;
   if (positionals.length === 1 && suite === 'log') return logArguments(values);
   if (positionals.length === 1 && suite === 'catch-up') return catchUpArguments(values);
-  throw wrong('name one suite: log or catch-up');
+  if (positionals.length === 1 && suite === 'idle') return idleArguments(values);
+  throw wrong('name one suite: log, catch-up or idle');
 }
 
 type Values = ReturnType<typeof parse>['values'];
@@ -53,10 +63,18 @@ function catchUpArguments(values: Values): CatchUpArguments {
     json: values.json,
     directory: values.dir,
     gib: wholeNumber('gib', values.gib, 64),
-    seconds: wholeNumber('seconds', values.seconds, 600),
+    seconds: wholeNumber('seconds', values.seconds ?? '20', 600),
     recordsPerSecond: wholeNumber('rate', values.rate, 10_000),
     flags: limit === undefined ? [] : ['--replication-catch-up-bytes-per-second', limit],
   };
+}
+
+function idleArguments(values: Values): IdleArguments {
+  const partitions = values.partitions
+    .split(',')
+    .map((text) => (text === '0' ? 0 : wholeNumber('partitions', text, 1_000)));
+  const seconds = wholeNumber('seconds', values.seconds ?? '60', 3_600);
+  return { suite: 'idle', json: values.json, directory: values.dir, seconds, partitions };
 }
 
 function wholeNumber(name: string, text: string, max: number): number {
@@ -85,7 +103,8 @@ function parse(args: readonly string[]) {
         dir: { type: 'string', default: tmpdir() },
         repeats: { type: 'string', default: '5' },
         gib: { type: 'string', default: '2' },
-        seconds: { type: 'string', default: '20' },
+        seconds: { type: 'string' },
+        partitions: { type: 'string', default: '0,100' },
         rate: { type: 'string', default: '300' },
         'catch-up-bytes-per-second': { type: 'string' },
         only: { type: 'string', default: logMeasures.join(',') },

@@ -1,13 +1,14 @@
 /**
  * The bench. `npm run --silent bench -- log --json` compares the log with a floor that is measured in the same run (the
  * same file calls on the same sizes and one CRC pass), turn by turn, because a machine is never as quiet as the
- * differences are small; `-- catch-up` what others notice of a replica that catches up. Prints a table; with --json the
- * last line of standard output is one object.
+ * differences are small; `-- catch-up` what others notice of a replica that catches up; `-- idle` what a cluster costs that
+ * nobody uses. Prints a table; with --json the last line of standard output is one object.
  */
 import { setFlagsFromString } from 'node:v8';
 import { errorCodes, TributaryError } from '@tributary/common';
-import { parseArguments } from './arguments';
+import { parseArguments, type BenchArguments } from './arguments';
 import { benchCatchUp } from './catch-up/bench-catch-up';
+import { benchIdle } from './idle/bench-idle';
 import { benchLog } from './log/bench-log';
 import { ScratchDirectory } from './scratch-directory';
 
@@ -21,15 +22,22 @@ async function main(): Promise<void> {
   process.once('SIGTERM', () => stop(scratch, 143));
   try {
     const print = (line: string): void => void process.stderr.write(`${line}\n`);
-    const { table, summary } =
-      options.suite === 'log'
-        ? await benchLog(scratch, options, print)
-        : await benchCatchUp(scratch, options, print);
+    const { table, summary } = await run(scratch, options, print);
     process.stdout.write(table);
     if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`);
   } finally {
     scratch.remove();
   }
+}
+
+function run(
+  scratch: ScratchDirectory,
+  options: BenchArguments,
+  print: (line: string) => void,
+): Promise<{ readonly table: string; readonly summary: object }> {
+  if (options.suite === 'log') return benchLog(scratch, options, print);
+  if (options.suite === 'idle') return benchIdle(scratch, options, print);
+  return benchCatchUp(scratch, options, print);
 }
 
 function stop(scratch: ScratchDirectory, exitCode: number): never {
