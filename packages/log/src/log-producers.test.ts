@@ -36,27 +36,41 @@ test('each of the last five batches, sent again, is answered with its first offs
   expect(log.logEndOffset).toBe(13);
 });
 
-test('killed twice, with retention between: of a producer whose batches were deleted the sequence is known', async () => {
-  const reopen = async (recoveryPoint: number): Promise<void> => {
-    disk.crash({ loseUnsynced: false, random: seededRandom(1) });
-    log = await openTestLog(disk, directory, { recover: true, recoveryPoint });
-  };
-  expect(send(0)).toBe('new 0-0');
-  for (let i = 0; i < 12; i += 1) {
-    log.appendAsLeader(makeBatch({ values: ['y'.repeat(200)] }), { leaderEpoch: 0 });
-  }
-  // Nothing was synced: the first recovery believes no snapshot.
-  await reopen(0);
-  log.noteHighWatermark(13);
-  log.deleteRecordsBefore(12);
-  await log.upkeep.flushWhatStays();
-  while (log.upkeep.removeObsoleteSegment());
-  log.upkeep.ensureSnapshot();
-  await reopen(log.recoveryPoint);
-  expect(log.logStartOffset).toBeGreaterThan(0);
-  expect(send(0)).toBe('again 0-0');
-  expect(send(1)).toBe('new 13-13');
-});
+test.each([
+  ['killed', 'killed'],
+  ['without power', 'killed'],
+  ['killed', 'without power'],
+  ['without power', 'without power'],
+])(
+  '%s, retention, %s: of a producer whose batches were deleted the sequence is known',
+  async (first, second) => {
+    const reopen = async (how: string, recoveryPoint: number): Promise<void> => {
+      disk.crash({ loseUnsynced: how === 'without power', random: seededRandom(1) });
+      log = await openTestLog(disk, directory, { recover: true, recoveryPoint });
+    };
+    expect(send(0)).toBe('new 0-0');
+    for (let i = 0; i < 12; i += 1) {
+      log.appendAsLeader(makeBatch({ values: ['y'.repeat(200)] }), { leaderEpoch: 0 });
+    }
+    await log.flush();
+    await disk.syncDirectory('/');
+    await disk.syncDirectory('/data');
+    // As after a crash before the recovery point was stored: the first recovery believes no snapshot.
+    for (const name of disk.list(directory)) {
+      if (name.endsWith('.snapshot')) disk.remove(`${directory}/${name}`);
+    }
+    await reopen(first, 13);
+    log.noteHighWatermark(13);
+    log.deleteRecordsBefore(12);
+    await log.upkeep.flushWhatStays();
+    while (log.upkeep.removeObsoleteSegment());
+    log.upkeep.ensureSnapshot();
+    await reopen(second, log.recoveryPoint);
+    expect(log.logStartOffset).toBeGreaterThan(0);
+    expect(send(0)).toBe('again 0-0');
+    expect(send(1)).toBe('new 13-13');
+  },
+);
 
 test('an unknown producer begins at sequence 0', () => {
   expect(send(5)).toBe('UNKNOWN_PRODUCER_ID');

@@ -37,6 +37,9 @@ export function hasObsoleteSegments(log: LogState): boolean {
 export async function flushWhatStays(log: LogState): Promise<boolean> {
   const { baseOffset } = log.segments.containing(log.startOffset);
   try {
+    // A recovery may have made it anew, when the segments around it were on the device.
+    await log.files.syncSideFile(snapshotPath(log.directory, baseOffset));
+    log.flusher.directoryChanged();
     await log.flushTo(baseOffset);
     return true;
   } catch (error) {
