@@ -112,6 +112,32 @@ test('brokers are listed with what they hold', async () => {
   expect([absent.code, absent.stderr]).toEqual([3, expect.stringContaining('there are: 1, 2, 3, 4')]); // prettier-ignore
 });
 
+test('a broker is drained, put back, and at last decommissioned', async () => {
+  const client = cluster.client();
+  await client.admin().createTopic({ topic: 'spread', partitions: 4, replicationFactor: 3 });
+  const drained = await run('broker drain 2 --wait');
+  expect([drained.code, drained.stderr]).toEqual([0, expect.stringContaining('broker 2 is drained')]); // prettier-ignore
+  expect(await json('broker describe 2')).toMatchObject({ duty: 'drained', leaders: 0 });
+  expect(await json('broker return 2 --wait')).toMatchObject({ broker: 2, duty: 'in service' });
+  const gone = await run('broker decommission 2 --wait');
+  expect([gone.code, gone.stderr]).toEqual([0, expect.stringContaining('it can be stopped for good')]); // prettier-ignore
+  expect(await json('broker describe 2')).toMatchObject({ duty: 'decommissioned', replicas: 0 });
+  const { partitions } = await describeTopic('spread');
+  expect(partitions.every(({ replicas }) => replicas.length === 3)).toBe(true);
+  await run('broker return 2');
+});
+
+test('settings of brokers apply while they run', async () => {
+  const setting = 'replication.catch.up.bytes.per.second';
+  await json(`broker alter --all -c ${setting}=1000000`);
+  expect(await json(`broker alter 3 -c ${setting}=5000000`)).toMatchObject({ broker: 3 });
+  expect(await json('broker describe 3')).toMatchObject({ configs: { [setting]: '5000000' } });
+  expect(await json('broker describe 1')).toMatchObject({ configs: { [setting]: '1000000' } });
+  await json(`broker alter 3 --remove-config ${setting}`);
+  expect(await json('broker describe 3')).toMatchObject({ configs: { [setting]: '1000000' } });
+  expect(await run('broker alter --all -c broker.id=7')).toMatchObject({ code: 2 });
+});
+
 test('a group that nobody used is told apart from an empty one', async () => {
   const { code, stderr } = await run('group describe nobody');
   expect([code, stderr]).toEqual([3, expect.stringContaining('code=UNKNOWN_GROUP')]);

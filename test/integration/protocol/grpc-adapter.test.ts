@@ -165,6 +165,26 @@ describe('connections', () => {
     await until(() => second.messages.length === 1);
   });
 
+  it('a call that gets no connection was not sent: it ends soon, and the next one dials anew', async () => {
+    const answer = unaryHandler(metadata, async () => ({ clusterId: 'here' }));
+    const real = await listen([answer]);
+    let silent = true;
+    const port = await tcpServer((socket) => {
+      if (silent) return;
+      const through = net.connect(real.address.port, '127.0.0.1');
+      sockets.add(through);
+      socket.pipe(through).pipe(socket);
+    });
+    const dialTimeoutMs = { ...defaultGrpcLimits.dialTimeoutMs, client: 200 };
+    const connection = transport({ dialTimeoutMs }).connect({ host: '127.0.0.1', port }, 'client');
+    const call = () => connection.call(metadata, {}, { timeoutMs: 60_000 });
+    await expect(call()).rejects.toMatchObject({
+      ...{ code: 'UNAVAILABLE', outcome: 'not written', details: { refused: false } },
+    });
+    silent = false;
+    expect(await call()).toMatchObject({ clusterId: 'here' });
+  });
+
   it('notice on both sides that the other one fell silent', async () => {
     const keepalive = {
       ...defaultGrpcLimits.keepalive,

@@ -35,7 +35,7 @@ export function registerTopicReassignCommand(topic: Command): void {
     .option('--file <plan.json>', '{ "partitions": [{ "topic", "partition", "replicas" }, ...] }')
     .option('--cancel', 'back to the replicas from before; without a topic: all that are being moved')
     .option('--status', 'what is being moved, and how far it is')
-    .option('--throttle <bytes>', 'a second, of each broker that is copied from; stays until it is altered again (0: no limit)')
+    .option('--throttle <bytes>', 'a second, of each broker that is copied from; stays until it is altered again (0: back to the default)')
     .option('--wait', 'until all of it is moved, with a line for each change')
     .action(runCommand(reassign)); // prettier-ignore
 }
@@ -102,9 +102,13 @@ async function setThrottle(
   bytes: number,
   options: ConnectionOptions,
 ): Promise<void> {
-  const setConfigs = { [CATCH_UP_SETTING]: String(bytes) };
-  await client.admin().alterBroker('all', { setConfigs }, { timeoutMs: timeoutMsOf(options) });
-  process.stderr.write(`${CATCH_UP_SETTING}=${bytes} on all brokers, until it is altered again\n`);
+  const alteration =
+    bytes > 0
+      ? { setConfigs: { [CATCH_UP_SETTING]: String(bytes) } }
+      : { removeConfigs: [CATCH_UP_SETTING] };
+  await client.admin().alterBroker('all', alteration, { timeoutMs: timeoutMsOf(options) });
+  const now = bytes > 0 ? `${CATCH_UP_SETTING}=${bytes}` : `${CATCH_UP_SETTING} has its default`;
+  process.stderr.write(`${now} on all brokers, until it is altered again\n`);
 }
 
 function readPlan(file: string): PartitionMove[] {

@@ -38,8 +38,9 @@ export async function askAnyBroker<Input, Request, ResponseInput, Response>(
   for (let attempt = 0; ; attempt += 1) {
     deadline.check(`calling ${method.path}`);
     const { remainingMs } = deadline;
+    // Whoever stands still leaves time for another one.
     const timeoutMs =
-      kind === 'question' ? Math.min(QUESTION_ATTEMPT_MS, remainingMs) : remainingMs;
+      kind === 'question' ? Math.min(QUESTION_ATTEMPT_MS, remainingMs / 2) : remainingMs;
     try {
       const broker = await context.metadata.anyBroker(attempt, deadline);
       return await context.connections.to(broker).call(method, request, {
@@ -60,6 +61,7 @@ export async function askAnyBroker<Input, Request, ResponseInput, Response>(
 function mayRepeat(error: TributaryError, kind: CallKind): boolean {
   if (kind === 'question') return error.retriable;
   if (NOTHING_DONE.has(error.code) || error.details['refused'] === true) return true;
+  if (LOST.has(error.code) && error.outcome === 'not written') return true;
   // Known to be done: only the view of it is late.
   return kind === 'repeatable' && LOST.has(error.code) && error.outcome !== 'written';
 }

@@ -4,13 +4,14 @@
  * Called by GrpcTransport.
  */
 import {
+  connectivityState,
   Client,
   credentials,
   Metadata,
   type ClientUnaryCall,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { assert, cancelled, TributaryError, type Logger } from '@tributary/common';
+import { assert, cancelled, systemClock, TributaryError, type Logger } from '@tributary/common';
 import { ClosedStream } from '../closed-stream';
 import type { BidiMethod, UnaryMethod } from '../method';
 import type {
@@ -98,8 +99,17 @@ export class GrpcConnection implements Connection {
         abandon: (): void => settle(() => reject(closedError(what)), true),
       };
       const onAbort = (): void => settle(() => reject(cancelled(signal)), true);
+      const client = this.dialed();
+      const dialMs = this.context.limits.dialTimeoutMs[this.purpose];
+      // A call that waits for its connection was not sent, and what it waits for may never come.
+      const dialTimer = systemClock.setTimer(dialMs, () => {
+        if (isConnected(client)) return;
+        this.dialAnew(client);
+        settle(() => reject(noConnection(what, dialMs)), true);
+      });
       const settle = (finish: () => void, cancelCall: boolean): void => {
         if (!this.calls.delete(entry)) return;
+        dialTimer.cancel();
         signal?.removeEventListener('abort', onAbort);
         if (cancelCall) call?.cancel();
         finish();
@@ -113,7 +123,7 @@ export class GrpcConnection implements Connection {
           else reject(new TributaryError('INTERNAL', `${what}: neither an answer nor an error`));
         }, false);
       const deadline = Date.now() + timeoutMs;
-      call = this.dialed().makeUnaryRequest(
+      call = client.makeUnaryRequest(
         path,
         asBytes,
         asBytes,
@@ -149,6 +159,17 @@ export class GrpcConnection implements Connection {
 
 export function hostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function isConnected(client: Client): boolean {
+  return client.getChannel().getConnectivityState(false) === connectivityState.READY;
+}
+
+function noConnection(what: string, dialMs: number): TributaryError {
+  return new TributaryError('UNAVAILABLE', `${what}: no connection in ${dialMs} ms`, {
+    details: { refused: false },
+    outcome: 'not written',
+  });
 }
 
 function closedError(what: string): TributaryError {
