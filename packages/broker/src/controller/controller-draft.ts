@@ -4,15 +4,13 @@
  * no publication, then one publication, then images, then the answers that must come after it.
  * Lives within one `step`; never escapes it.
  */
-import { partitionKey, type TributaryError } from '@tributary/common';
-import {
-  allBrokers,
-  type RegisteredBroker,
-  type TopicRecord,
-  type VersionedPartitionState,
+import type { TributaryError } from '@tributary/common';
+import type {
+  RegisteredBroker,
+  TopicRecord,
+  VersionedPartitionState,
 } from '@tributary/coordination';
-import type { BrokerInfo, PartitionState, ReplicaOutage, StopReplica } from '@tributary/protocol';
-import { wireDuties } from '../metadata/broker-duty';
+import type { PartitionState, StopReplica } from '@tributary/protocol';
 import { isLinked, isTrusted, nextStanding, type StandingEvent } from './broker-standing';
 import {
   topicInfoOf,
@@ -22,7 +20,6 @@ import {
 } from './controller-effect';
 import type { BrokerLife } from './controller-event';
 import {
-  isNewLife,
   type AlterRequest,
   type BrokerState,
   type ControllerState,
@@ -30,9 +27,9 @@ import {
   type PartitionEntry,
   type TopicState,
 } from './controller-state';
-import { takingPart } from './replica-move';
 import type { StepSettings } from './step-settings';
 import { topicRules } from './topic-rules';
+import { brokerInfoOf, isSeenEligible, wireState } from './wire-state';
 
 export interface Step {
   readonly state: ControllerState;
@@ -132,7 +129,10 @@ export class ControllerDraft {
   moveBroker(broker: BrokerState, event: StandingEvent): boolean {
     const standing = nextStanding(broker.standing, event);
     if (standing === broker.standing) return false;
-    this.setBroker({ ...broker, standing });
+    // Back after a broken stream it is as steady as it was.
+    const isBack = standing === 'ready' && broker.standing === 'imaging';
+    const steady = isBack ? { readyAtTick: this.base.steadinessTicks } : {};
+    this.setBroker({ ...broker, standing, ...steady });
     return true;
   }
 
@@ -252,69 +252,6 @@ export class ControllerDraft {
   private isPublicationDirty(): boolean {
     return Object.values(this.published).some((part) => part.size > 0);
   }
-}
-
-function isSeenEligible(broker: BrokerState | undefined): boolean {
-  return broker !== undefined && isTrusted(broker.standing) && !broker.leaving;
-}
-
-export function brokerInfoOf(
-  broker: BrokerState,
-  settings: ControllerState['brokerSettings'],
-): BrokerInfo {
-  const { brokerId, brokerEpoch, endpoints, rack } = broker.registration;
-  const own = settings.get(brokerId);
-  return {
-    brokerId,
-    brokerEpoch,
-    endpoints: endpoints.map((endpoint) => ({ ...endpoint })),
-    rack: rack ?? '',
-    eligible: isSeenEligible(broker),
-    duty: wireDuties[own?.duty ?? 'in service'],
-    configs: { ...settings.get(allBrokers)?.configs, ...own?.configs },
-  };
-}
-
-/** As brokers are told. A leader that is to be replaced must not begin to lead by it until the next write is done. */
-export function wireState(
-  stored: VersionedPartitionState,
-  entry: PartitionEntry,
-  { phase, brokers }: Pick<ControllerState, 'phase' | 'brokers'>,
-): PartitionState {
-  const { writtenAt: _writtenAt, seatEpochs: _seatEpochs, ...state } = stored;
-  const taking = takingPart(entry);
-  const leader = brokers.get(stored.leader);
-  const isOver = phase === 'active' && !(leader && isTrusted(leader.standing));
-  return {
-    ...state,
-    leader: isOver || isNewLife(stored, leader) ? -1 : stored.leader,
-    isr: [...stored.isr],
-    eligibleLeaders: [...stored.eligibleLeaders],
-    replicas: [
-      ...entry.replicas.filter((id) => taking.includes(id)),
-      ...taking.filter((id) => !entry.replicas.includes(id)),
-    ],
-    offlineReplicas: outages(stored, entry, brokers),
-    addingReplicas: [...entry.adding],
-    removingReplicas: [...entry.removing],
-  };
-}
-
-/**
- * A broker that reads itself here may drop what its replica holds, to be refilled: so it is not told while a write is
- * under way that gives it a seat. One that begins later does not, for `serving` leaves it out.
- */
-function outages(
-  { topicId, partition }: VersionedPartitionState,
-  { replicas, write }: PartitionEntry,
-  brokers: ReadonlyMap<number, BrokerState>,
-): ReplicaOutage[] {
-  const key = partitionKey(topicId, partition);
-  return replicas.flatMap((brokerId) => {
-    const outage = brokers.get(brokerId)?.offline.get(key);
-    const seats = write ? [...write.state.isr, ...write.state.eligibleLeaders] : [];
-    return outage && !seats.includes(brokerId) ? [{ brokerId, ...outage }] : [];
-  });
 }
 
 /** A topic as first read, nothing of it decided yet. */

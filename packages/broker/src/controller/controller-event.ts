@@ -90,4 +90,5 @@ export type ControllerEvent =
   | { readonly type: 'timer'; readonly timer: ControllerTimer }
   | { readonly type: 'resign'; readonly why: string };
 
-export type ControllerTimer = 'stream-grace' | 'deletion-retry';
+export type ControllerTimer =
+  'stream-grace' | 'deletion-retry' | 'preferred-leaders' | 'preferred-lot';

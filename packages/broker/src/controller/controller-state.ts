@@ -17,6 +17,7 @@ import type {
   AlterPartitionRequest,
   ControllerAnswerInput,
   ControllerRequest,
+  PartitionAnswerInput,
 } from '@tributary/protocol';
 import { isTrusted, type Standing } from './broker-standing';
 
@@ -38,6 +39,10 @@ export interface ControllerState {
   readonly shutdowns: readonly ShutdownRequest[];
   /** As stored, by broker id; `allBrokers` for the default of all. */
   readonly brokerSettings: ReadonlyMap<number, VersionedBrokerSettings>;
+  /** That a person has asked for, and that are being written. */
+  readonly elections: readonly Election[];
+  /** Intervals of the timer of the preferred leaders that are over. */
+  readonly steadinessTicks: number;
   /** Broker ids whose settings are being written. */
   readonly settingsInFlight: ReadonlyMap<number, SettingsUpdate>;
   /** By broker id, registered or not; see suspicion-duties.ts. */
@@ -61,6 +66,8 @@ export interface BrokerState {
   readonly imageSequence: number;
   /** As its process told in the last hello of this registration. */
   readonly past?: BrokerPast;
+  /** `steadinessTicks` when it became ready; undefined: it has not been. */
+  readonly readyAtTick?: number;
 }
 
 /** How the process before this one ended, and what lies on the disks since. */
@@ -143,6 +150,15 @@ export interface CommandInFlight {
 
 /** Without its request id. */
 export type CommandAnswer = Omit<ControllerAnswerInput, 'requestId'>;
+
+/** That a person has asked for: answered when the last of its partitions is written or lost. */
+export interface Election {
+  readonly brokerId: number;
+  readonly requestId: number;
+  readonly answers: readonly PartitionAnswerInput[];
+  /** `partitionKey`s that are being written, with their places in `answers`. */
+  readonly waiting: ReadonlyMap<string, number>;
+}
 
 export interface TopicDeletion {
   /** `replicaKey`s that have not confirmed yet. */

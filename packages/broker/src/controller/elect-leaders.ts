@@ -1,13 +1,134 @@
-/** Elections that a person asks for. Part of `step`, called by the command duties. */
-import { TributaryError } from '@tributary/common';
-import type { ElectLeadersRequest } from '@tributary/protocol';
+/**
+ * Elections that a person asks for. Part of `step`, called by the command duties. A preferred one never loses anything; an
+ * unclean one does, so it is done only on the partitions that are named, and where nobody can lead without loss.
+ */
+import { partitionKey, TributaryError } from '@tributary/common';
+import type { ElectLeadersRequest, PartitionName } from '@tributary/protocol';
 import type { ControllerDraft } from './controller-draft';
-import type { PendingCommand } from './controller-state';
+import type { PendingCommand, TopicState } from './controller-state';
+import { beginElection } from './elections';
+import {
+  leaderCandidate,
+  ledBy,
+  uncleanCandidate,
+  whyUnclean,
+  type Decision,
+} from './partition-decision';
+import { PartitionSeats } from './partition-seats';
+import { beginWrite, viewOf } from './partition-view';
+import { isImbalanced, preferredProblem } from './preferred-leaders';
+import {
+  answerFor,
+  checkCount,
+  namedTopics,
+  wrongTopic,
+  type NamedTopics,
+} from './reassign-partitions';
+import { waitForWrite } from './waiting-commands';
 
 export function electLeaders(
-  _draft: ControllerDraft,
-  _command: PendingCommand,
-  _request: ElectLeadersRequest,
+  draft: ControllerDraft,
+  command: PendingCommand,
+  { kind, partitions }: ElectLeadersRequest,
 ): void {
-  throw new TributaryError('INVALID_ARGUMENT', 'this controller cannot do that');
+  if (kind === 'ELECTION_KIND_UNSPECIFIED') {
+    throw new TributaryError('INVALID_ARGUMENT', 'the kind of the election is not given');
+  }
+  if (kind === 'ELECTION_KIND_UNCLEAN' && partitions.length === 0) {
+    const message = 'an unclean election loses records: its partitions must be named';
+    throw new TributaryError('INVALID_ARGUMENT', message);
+  }
+  checkCount(partitions.length);
+  const named = namedTopics(draft);
+  const asked = partitions.length > 0 ? partitions : allImbalanced(draft, named);
+  if (asked.some((each) => entryOf(named, each)?.write)) return waitForWrite(draft, command);
+  const decide = kind === 'ELECTION_KIND_UNCLEAN' ? decideUnclean : decidePreferred;
+  const waiting = new Map<string, number>();
+  const answers = asked.map((each, index) => {
+    try {
+      const topic = topicOf(named, each);
+      const { topicId } = topic.record;
+      const decision = decide(draft, topic, each.partition);
+      if (decision) {
+        beginWrite(draft, topicId, each.partition, { ...decision, request: undefined });
+        waiting.set(partitionKey(topicId, each.partition), index);
+      }
+      return answerFor(each, named, undefined);
+    } catch (thrown) {
+      return answerFor(each, named, TributaryError.from(thrown));
+    }
+  });
+  const { brokerId, request } = command;
+  beginElection(draft, { brokerId, requestId: request.requestId, answers, waiting });
+}
+
+function allImbalanced(draft: ControllerDraft, named: NamedTopics): PartitionName[] {
+  const view = viewOf(draft);
+  return [...named.values()].flatMap((topic) =>
+    topic.partitions.flatMap((_, partition) => {
+      const { topic: name, topicId } = topic.record;
+      return isImbalanced(view, topic, partition) ? [{ topic: name, topicId, partition }] : [];
+    }),
+  );
+}
+
+function entryOf(named: NamedTopics, { topic, partition }: PartitionName) {
+  return named.get(topic)?.partitions[partition];
+}
+
+function topicOf(named: NamedTopics, name: PartitionName): TopicState {
+  const problem = wrongTopic(name, named);
+  if (problem) throw problem;
+  const topic = named.get(name.topic);
+  const entry = topic?.partitions[name.partition];
+  if (topic && entry?.stored && !entry.write) return topic;
+  const where = `${name.topic}-${name.partition}`;
+  if (!entry) throw new TributaryError('UNKNOWN_PARTITION', `there is no partition ${where}`);
+  // Named twice, or not created yet.
+  throw new TributaryError('UNAVAILABLE', `${where} is being changed at this moment; try again`);
+}
+
+/** undefined: it leads already. */
+function decidePreferred(
+  draft: ControllerDraft,
+  topic: TopicState,
+  partition: number,
+): Decision | undefined {
+  const view = viewOf(draft);
+  const entry = topic.partitions[partition];
+  const preferred = entry?.replicas[0];
+  if (!entry?.stored || preferred === undefined || entry.stored.leader === preferred)
+    return undefined;
+  const problem = preferredProblem(view, topic, partition);
+  if (problem !== undefined) throw new TributaryError('INELIGIBLE_REPLICA', problem);
+  return ledBy(
+    { ...view, topic, partition, mayStartMove: false },
+    preferred,
+    'a person asked for it',
+  );
+}
+
+function decideUnclean(
+  draft: ControllerDraft,
+  topic: TopicState,
+  partition: number,
+): Decision | undefined {
+  const view = viewOf(draft);
+  const entry = topic.partitions[partition];
+  const { stored } = entry ?? {};
+  if (!entry || !stored) return undefined;
+  const where = `${topic.record.topic}-${partition}`;
+  const safe = stored.leader >= 0 ? stored.leader : leaderCandidate(topic, partition, view.brokers);
+  if (safe !== undefined) {
+    const message = `${where}: broker ${safe} ${stored.leader >= 0 ? 'leads' : 'can lead'} without any loss`;
+    throw new TributaryError('INELIGIBLE_REPLICA', message);
+  }
+  const seats = new PartitionSeats(topic, stored, view.brokers);
+  const chosen = uncleanCandidate(entry, seats);
+  if (chosen === undefined) {
+    const message = `none of the replicas ${entry.replicas.join(',')} of ${where} can lead now`;
+    throw new TributaryError('LEADER_NOT_AVAILABLE', message);
+  }
+  const why = `a person asked for it; ${whyUnclean(stored, seats, chosen)}`;
+  return ledBy({ ...view, topic, partition, mayStartMove: false }, chosen, why);
 }

@@ -10,7 +10,7 @@ import type {
   StopReplica,
   TopicInfo,
 } from '@tributary/protocol';
-import { brokerInfoOf, wireState } from './controller-draft';
+import { brokerInfoOf, wireState } from './wire-state';
 import { topicInfoOf, type Publication } from './controller-effect';
 import type { ControllerState } from './controller-state';
 

@@ -1,5 +1,5 @@
 /** A broker lives, but one of its replicas cannot serve: its disk failed, or bytes of it are damaged. */
-import { wireState } from './controller-draft';
+import { wireState } from './wire-state';
 import { ControllerScript, epochOf, registered, topicContext } from './controller-script.fixture';
 
 function running(configs: Readonly<Record<string, string>> = {}): ControllerScript {

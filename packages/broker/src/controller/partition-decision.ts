@@ -58,6 +58,20 @@ export function decidePartition(context: PartitionContext): Decision | undefined
   return changed(context, entry, seats, led, replicas);
 }
 
+/** This one leads, as was decided elsewhere: in sync, or alone where nobody in sync can. */
+export function ledBy(
+  context: PartitionContext,
+  leader: number,
+  why: string,
+): Decision | undefined {
+  const entry = context.topic.partitions[context.partition];
+  if (!entry?.stored) return undefined;
+  const seats = new PartitionSeats(context.topic, entry.stored, context.brokers);
+  const held = entry.stored.isr.filter((id) => seats.holds(id));
+  const isr = held.includes(leader) ? held : [leader];
+  return changed(context, entry, seats, { leader, isr, why }, takingPart(entry));
+}
+
 /** Who could lead now without any loss, whoever does; undefined: nobody. */
 export function leaderCandidate(
   topic: TopicState,

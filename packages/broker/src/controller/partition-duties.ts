@@ -13,15 +13,16 @@ import type { ControllerDraft } from './controller-draft';
 import type { WriteOutcome } from './controller-event';
 import {
   maxWaitingAlterations,
-  prefersNotToLead,
   type AlterRequest,
-  type BrokerState,
   type PartitionEntry,
   type TopicState,
   type WriteInFlight,
 } from './controller-state';
-import { MoveBudget, tellRemoved } from './move-duties';
+import { settleElections } from './elections';
+import { tellRemoved } from './move-duties';
 import { decidePartition } from './partition-decision';
+import { beginWrite, viewOf, type View } from './partition-view';
+import { awaitSteadiness, isImbalanced } from './preferred-leaders';
 
 export function reconcileAll(draft: ControllerDraft): void {
   if (draft.state.phase !== 'active') return;
@@ -38,32 +39,22 @@ export function reconcileTopic(draft: ControllerDraft, topicId: string): void {
   reconcile(draft, topic, viewOf(draft));
 }
 
-interface View {
-  readonly brokers: ReadonlyMap<number, BrokerState>;
-  readonly drained: ReadonlySet<number>;
-  readonly controllerEpoch: number;
-  readonly moves: MoveBudget;
-}
-
-function viewOf(draft: ControllerDraft): View {
-  const { state } = draft;
-  const ids = [...state.brokerSettings.keys()];
-  const drained = new Set(ids.filter((id) => prefersNotToLead(state, id)));
-  const { brokers, controllerEpoch } = state;
-  return { brokers, drained, controllerEpoch, moves: new MoveBudget(draft) };
-}
-
 function reconcile(draft: ControllerDraft, topic: TopicState, view: View): void {
   const { topicId } = topic.record;
   const { moves } = view;
+  let mayGiveBack = false;
   topic.partitions.forEach((entry, partition) => {
     if (entry.write || entry.isOrphan) return;
     const mayStartMove = moves.mayStart(entry);
     const decision = decidePartition({ ...view, topic, partition, mayStartMove });
-    if (!decision) return;
+    if (!decision) {
+      mayGiveBack ||= isImbalanced(view, topic, partition);
+      return;
+    }
     if (mayStartMove) moves.began();
-    begin(draft, topicId, partition, entry, { ...decision, request: undefined });
+    beginWrite(draft, topicId, partition, { ...decision, request: undefined });
   });
+  if (mayGiveBack) awaitSteadiness(draft);
 }
 
 export function onAlteration(draft: ControllerDraft, alter: AlterRequest): void {
@@ -83,7 +74,7 @@ export function onAlteration(draft: ControllerDraft, alter: AlterRequest): void 
   const why = acceptLoss
     ? `a loss on broker ${alter.brokerId} was accepted`
     : `leader ${alter.brokerId} asked`;
-  begin(draft, topicId, partition, entry, { state: verdict.state, why, request: alter });
+  beginWrite(draft, topicId, partition, { state: verdict.state, why, request: alter });
 }
 
 /** Answers the topics concerned, for another look at them. */
@@ -94,6 +85,12 @@ export function onStatesWritten(
   const concerned = new Set<string>();
   for (const outcome of outcomes) {
     const { topicId, partition, result } = outcome;
+    settleElections(
+      draft,
+      topicId,
+      partition,
+      result.ok ? undefined : overtaken(topicId, partition),
+    );
     const entry = draft.allTopics().get(topicId)?.partitions[partition];
     if (!entry?.write) continue;
     concerned.add(topicId);
@@ -103,18 +100,6 @@ export function onStatesWritten(
   }
   for (const topicId of concerned) publishWhenWhole(draft, topicId);
   return concerned;
-}
-
-function begin(
-  draft: ControllerDraft,
-  topicId: string,
-  partition: number,
-  entry: PartitionEntry,
-  write: WriteInFlight,
-): void {
-  draft.setPartition(topicId, partition, { ...entry, write });
-  const expectedPartitionEpoch = entry.stored?.partitionEpoch;
-  draft.write({ topicId, state: write.state, expectedPartitionEpoch });
 }
 
 function takeIn(
@@ -148,9 +133,8 @@ function lost(draft: ControllerDraft, outcome: WriteOutcome, entry: PartitionEnt
   if (isOrphan && topic) draft.effect({ type: 'refresh-topics', topic });
   else if (draft.allTopics().get(topicId)?.published) draft.publishPartition(next);
   if (entry.write?.request) {
-    const message = `${entry.write.state.topic}-${partition} was changed by somebody else`;
-    const error = new TributaryError('INVALID_PARTITION_EPOCH', message);
-    draft.answerError(entry.write.request, error);
+    const { topic: name } = entry.write.state;
+    draft.answerError(entry.write.request, overtaken(name, partition));
   }
   const who = entry.write ? `${entry.write.state.topic}-${partition}` : topicId;
   draft.journal(who, 'write lost', current ? 'another version is stored' : 'its node is missing');
@@ -190,6 +174,11 @@ function describe(state: StoredPartitionState, partitionEpoch: number): string {
 function busy(alter: AlterRequest): TributaryError {
   const key = partitionKey(alter.request.topicId, alter.request.partition);
   return new TributaryError('TIMEOUT', `more than ${maxWaitingAlterations} wait for ${key}`);
+}
+
+function overtaken(topic: string, partition: number): TributaryError {
+  const message = `${topic}-${partition} was changed by somebody else`;
+  return new TributaryError('INVALID_PARTITION_EPOCH', message);
 }
 
 function unknownOutcome(): TributaryError {

@@ -17,6 +17,7 @@ import { ControllerDraft, type Step } from './controller-draft';
 import type { ControllerContext, ControllerEvent, ControllerTimer } from './controller-event';
 import type { ControllerState } from './controller-state';
 import { pursueDecommissions } from './decommission-duties';
+import { answerElections } from './elections';
 import { onMovedAway, pursueMoves, tellRemovedOn } from './move-duties';
 import { onReplicasOffline, onReplicasRestored } from './outage-duties';
 import {
@@ -26,6 +27,7 @@ import {
   reconcileTopic,
   waitingAlterations,
 } from './partition-duties';
+import { giveBack, onSteadinessTick } from './preferred-leaders';
 import type { StepSettings } from './step-settings';
 import { onSuspectStable } from './suspicion-duties';
 import { answerShutdowns, onShutdownRequest } from './shutdown-duties';
@@ -74,6 +76,8 @@ export function initialState(controllerId: number, controllerEpoch: number): Con
     brokerSettings: new Map(),
     settingsInFlight: new Map(),
     waitingCommands: [],
+    elections: [],
+    steadinessTicks: 0,
     suspicions: new Map(),
     returning: new Set(),
   };
@@ -159,10 +163,18 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
 }
 
 function onTimer(draft: ControllerDraft, timer: ControllerTimer, settings: StepSettings): void {
-  if (timer === 'stream-grace') return begin(draft, settings, 'the time for it is over');
-  for (const brokerId of draft.allBrokers().keys()) tellAgain(draft, brokerId);
-  pursueMoves(draft);
-  return pursueDeletions(draft, settings);
+  switch (timer) {
+    case 'stream-grace':
+      return begin(draft, settings, 'the time for it is over');
+    case 'deletion-retry':
+      for (const brokerId of draft.allBrokers().keys()) tellAgain(draft, brokerId);
+      pursueMoves(draft);
+      return pursueDeletions(draft, settings);
+    case 'preferred-leaders':
+      return onSteadinessTick(draft);
+    case 'preferred-lot':
+      return giveBack(draft);
+  }
 }
 
 /** What people asked for, and what came of writing it down. */
@@ -253,6 +265,7 @@ function resign(draft: ControllerDraft, why: string): void {
     });
   }
   answerCommandsInFlight(draft);
+  answerElections(draft);
   const { controllerId, controllerEpoch } = draft.state;
   draft.journal(`broker ${controllerId}`, `resigns in epoch ${controllerEpoch}`, why);
   draft.change({ phase: 'resigned', shutdowns: [] });
