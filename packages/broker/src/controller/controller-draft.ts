@@ -11,7 +11,7 @@ import type {
   VersionedPartitionState,
 } from '@tributary/coordination';
 import type { PartitionState, StopReplica } from '@tributary/protocol';
-import { isLinked, isTrusted, nextStanding, type StandingEvent } from './broker-standing';
+import { isLinked, nextStanding, type StandingEvent } from './broker-standing';
 import {
   topicInfoOf,
   type ControllerEffect,
