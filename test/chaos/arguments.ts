@@ -1,6 +1,7 @@
 /** The command line of the chaos runner. Throws INVALID_ARGUMENT, saying what would be right. */
 import { parseArgs } from 'node:util';
 import { TributaryError } from '@tributary/common';
+import { networkKinds, type NetworkKind } from './cluster/network';
 import { cuts, targets, type Cut, type Scenario, type Target } from './scenario';
 import { scenarios } from './scenarios';
 
@@ -10,6 +11,7 @@ export interface ChaosArguments {
   /** undefined: `leader`; with several repeats all in turn. */
   readonly target: Target | undefined;
   readonly cut: Cut | undefined;
+  readonly network: NetworkKind | undefined;
   readonly repeat: number;
   readonly seed: number;
   readonly report: string | undefined;
@@ -53,6 +55,7 @@ export function parseArguments(args: readonly string[]): ChaosCommand {
       json: values.json === true,
       target: oneOf('--target', values.target, targets),
       cut: oneOf('--from', values.from, cuts),
+      network: oneOf('--network', values.network, networkKinds),
       repeat: number('--repeat', values.repeat, 1, 1000),
       seed: number('--seed', values.seed, 0, 2 ** 32 - 1),
       report: values.report,
@@ -82,6 +85,7 @@ export function help(): string {
     '  --seed S                 of the first run; default 1',
     '  --target T               leader, controller or both; default leader, with --repeat all three in turn',
     '  --from F                 partition-leader: peers, zookeeper, both, one-way; default both, with --repeat all in turn',
+    '  --network KIND           how links are cut: namespaces (root on Linux; default where possible) or proxies',
     '  --report FILE.html       one page that shows all runs',
     '  --keep                   logs and data are kept, also of a clean run',
     '  --json                   the last line of standard output is one object',
@@ -92,7 +96,6 @@ export function help(): string {
     '',
     'The timeline goes to standard error. Exit code: 0 when every invariant held and all replicas were back in the ISR',
     'within the session timeout and 10 s of the last fault; 1 otherwise, and then logs and data are kept.',
-    'partition-leader needs root on Linux (network namespaces).',
   ].join('\n');
 }
 
@@ -110,6 +113,7 @@ function parse(args: readonly string[]) {
         target: { type: 'string' },
         from: { type: 'string' },
         report: { type: 'string' },
+        network: { type: 'string' },
         repeat: text('1'),
         seed: text('1'),
         partitions: text('12'),

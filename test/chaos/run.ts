@@ -26,7 +26,7 @@ const RECOVERY_MARGIN_MS = 10_000;
 const STUCK_AFTER_MS = 60_000;
 const LOG_MAINTENANCE_MS = 1_000;
 /** Named in the result. */
-const LONGEST_WAITS = 5;
+const LONGEST_WAITS = 12;
 
 export interface RunOptions extends ChaosArguments {
   readonly target: Target;
@@ -44,6 +44,7 @@ export async function runOnce(
     zookeeperNodes: options.zookeeperNodes,
     sessionTimeoutMs: options.sessionTimeoutMs,
     logMaintenanceMs: LOG_MAINTENANCE_MS,
+    ...(options.network ? { network: options.network } : {}),
   });
   let keep = true;
   const onInterrupt = (): void => void cluster.close({ keep: false }).then(() => process.exit(130));

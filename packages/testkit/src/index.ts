@@ -26,7 +26,12 @@ export * from './zookeeper/fault-proxy';
 export * from './zookeeper/zookeeper-harness';
 export * from './fakes/fetch-cluster';
 export type { FetchedLog } from './fakes/fetched-log';
-export { DevCluster, type BrokerPlace, type DevClusterOptions } from '@tributary/cli';
+export {
+  DevCluster,
+  PortReservation,
+  type BrokerPlace,
+  type DevClusterOptions,
+} from '@tributary/cli';
 export * from './contracts/cluster-nouns-contract';
 export * from './contracts/preemption-contract';
 export * from './simulation/process-clock';

@@ -5,10 +5,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { TributaryError } from '@tributary/common';
 import { DevCluster, type BrokerPlace } from '@tributary/testkit';
 import { FAULTS_FILE, noFaults, writeFaults, type BrokerFaults } from './faults';
 import { NamespaceNetwork } from './namespaces';
-import { between, type Link, type Network } from './network';
+import { between, type Link, type Network, type NetworkKind } from './network';
+import { ProxyNetwork } from './proxies';
 import { SmallDisk } from './small-disk';
 
 /** Parts that cost something, so that a cluster has them only where a scenario needs them. */
@@ -20,6 +22,8 @@ export interface ChaosClusterOptions {
   readonly sessionTimeoutMs: number;
   /** Quick, so that compaction meets the faults. */
   readonly logMaintenanceMs: number;
+  /** Where a scenario needs one. Default: namespaces where they are possible. */
+  readonly network?: NetworkKind;
   readonly onEvent?: (line: string) => void;
 }
 
@@ -166,7 +170,7 @@ export class ChaosCluster {
 
   private async build(): Promise<void> {
     const { needs, zookeeperNodes, sessionTimeoutMs, logMaintenanceMs, onEvent } = this.options;
-    if (needs.includes('network')) this.network = await NamespaceNetwork.open(this.brokerIds);
+    if (needs.includes('network')) this.network = await this.openNetwork();
     if (needs.includes('small-disk') && SmallDisk.possible) {
       const directory = join(this.directory, `broker-${this.smallDiskBroker}`);
       this.smallDisk = await SmallDisk.mount(directory).catch(() => undefined);
@@ -179,10 +183,25 @@ export class ChaosCluster {
         sessionTimeoutMs,
         directory: this.directory,
       },
-      flags: ['--log-maintenance-interval-ms', String(logMaintenanceMs)],
+      flags: (id, given) => [
+        ...['--log-maintenance-interval-ms', String(logMaintenanceMs)],
+        ...(network?.flags(id, given) ?? []),
+      ],
       place: (id) => this.placeOf(id),
       ...(network?.zookeeperHost ? { zookeeperHost: network.zookeeperHost } : {}),
       ...(onEvent ? { onEvent } : {}),
+    });
+  }
+
+  /** Throws UNAVAILABLE. */
+  private async openNetwork(): Promise<Network> {
+    const wanted = this.options.network ?? (NamespaceNetwork.possible ? 'namespaces' : 'proxies');
+    if (wanted === 'namespaces') return NamespaceNetwork.open(this.brokerIds);
+    if (ProxyNetwork.possible) {
+      return ProxyNetwork.open(this.brokerIds, (id) => this.dev?.broker(id).pid);
+    }
+    throw new TributaryError('UNAVAILABLE', 'the network cannot be cut on this system', {
+      hint: 'Run it on Linux, for example in a container.',
     });
   }
 

@@ -55,6 +55,10 @@ export class NamespaceNetwork implements Network {
     return { host: this.address(brokerId), within };
   }
 
+  flags(): string[] {
+    return [];
+  }
+
   async cut(links: readonly Link[]): Promise<void> {
     const fresh = links.map((link) => this.rule(link)).filter((rule) => !this.cuts.has(rule));
     await this.hub(fresh.map((rule) => `rule add ${rule}`));

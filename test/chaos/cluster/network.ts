@@ -1,8 +1,11 @@
 /**
  * A network between brokers and ZooKeeper that can lose packets by order, and only those between brokers, or between a
- * broker and ZooKeeper: clients always get through. Two kinds: namespaces (root on Linux), proxies elsewhere.
+ * broker and ZooKeeper: clients always get through. Two kinds: namespaces (root on Linux), proxies (any user).
  */
 import type { BrokerPlace } from '@tributary/testkit';
+
+export const networkKinds = ['namespaces', 'proxies'] as const;
+export type NetworkKind = (typeof networkKinds)[number];
 
 export type Host = number | 'zookeeper';
 
@@ -13,10 +16,12 @@ export interface Link {
 }
 
 export interface Network {
-  readonly kind: 'namespaces' | 'proxies';
+  readonly kind: NetworkKind;
   /** Address that ZooKeeper binds; undefined: loopback. */
   readonly zookeeperHost: string | undefined;
   place(brokerId: number): BrokerPlace;
+  /** Of that broker, whose port for clients and whose ZooKeeper are these. */
+  flags(brokerId: number, given: { port: number; zookeeper: string }): string[];
   /** From now on these links, in addition to those cut before, lose everything without a word. */
   cut(links: readonly Link[]): Promise<void>;
   heal(): Promise<void>;

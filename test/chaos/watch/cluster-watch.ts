@@ -32,9 +32,10 @@ export class ClusterWatch {
   private ineligible = new Set<number>();
   private controllerId: number | undefined;
   private controllerEpoch = 0;
-  private wasInSync = true;
-  /** When all replicas got back into the ISR last; undefined: they were never out of it. */
-  private backInSyncMs: number | undefined;
+  /** As of the end of the last look at all topics. */
+  private inSync = false;
+  /** When all replicas got back into the ISR last. */
+  private backInSyncMs = 0;
 
   constructor(
     private readonly client: Client,
@@ -46,7 +47,7 @@ export class ClusterWatch {
   }
 
   get inSyncSinceMs(): number {
-    return this.backInSyncMs ?? 0;
+    return this.backInSyncMs;
   }
 
   get controller(): number | undefined {
@@ -87,7 +88,7 @@ export class ClusterWatch {
 
   /** Every partition has a leader and all its replicas in the ISR. */
   get allInSync(): boolean {
-    return this.outOfSync.length === 0;
+    return this.inSync;
   }
 
   get outOfSync(): string[] {
@@ -162,12 +163,13 @@ export class ClusterWatch {
   }
 
   private noteSync(): void {
-    const inSync = this.allInSync;
-    if (inSync && !this.wasInSync) {
+    const inSync = this.outOfSync.length === 0;
+    if (inSync && !this.inSync) {
       this.backInSyncMs = this.timeline.nowMs;
-      this.timeline.note('all replicas are back in the ISR');
+      // The first time is no news.
+      if (this.timeline.faults.length > 0) this.timeline.note('all replicas are back in the ISR');
     }
-    this.wasInSync = inSync;
+    this.inSync = inSync;
   }
 }
 

@@ -36,8 +36,10 @@ export interface DevClusterOptions {
   readonly zookeeperHost?: string;
   /** Default: the broker's own, 10 s. */
   readonly sessionTimeoutMs?: number;
-  /** Further flags of brokers, for all or by id. */
-  readonly flags?: readonly string[] | ((brokerId: number) => readonly string[]);
+  /** Further flags of brokers, for all or by id; they win over those that the cluster gives. */
+  readonly flags?:
+    | readonly string[]
+    | ((brokerId: number, given: { port: number; zookeeper: string }) => readonly string[]);
   /** Default: loopback, and the broker's own entry point. */
   readonly place?: (brokerId: number) => BrokerPlace;
   /** Further environment of brokers. */

@@ -109,7 +109,10 @@ export async function processCluster(
       httpPort: ports.http[index]!,
       zookeeper,
       directory,
-      flags: [...timeout, ...(typeof flags === 'function' ? flags(id) : flags)],
+      flags: [
+        ...timeout,
+        ...(typeof flags === 'function' ? flags(id, { port, zookeeper }) : flags),
+      ],
       environment,
       onLine: (line) => {
         const text = describeLogLine(line);
