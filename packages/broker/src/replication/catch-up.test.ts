@@ -2,18 +2,24 @@
 import { leader } from '../partition/partition-script.fixture';
 import type { PartitionState } from '../partition/partition-state';
 import { batchOf, TOPIC_ID } from './data-cluster.fixture';
+import type { DataLimits } from './data-limits';
 import { dataWorld, type World } from './data-world.fixture';
 import { streamFor, type StreamKind } from './stream-kind';
 
 /** Batches of these tests have some 80 bytes. */
-const limits = { catchUpFromBytes: 2_000, catchUpUntilBytes: 500, catchUpPushBytes: 300 };
+const limits = {
+  catchUpFromBytes: 2_000,
+  catchUpUntilBytes: 500,
+  catchUpPushBytes: 300,
+};
 
 /** Broker 3 was away while partition 0 got `batches` batches; it is out of the ISR, and follows again. */
 async function worldWithOneFarBehind(
   batches: number,
   catchUpBytesPerSecond: number | undefined,
+  others: Partial<DataLimits> = {},
 ): Promise<World> {
-  const w = await dataWorld([1, 2, 3], { ...limits, catchUpBytesPerSecond });
+  const w = await dataWorld([1, 2, 3], { ...limits, ...others, catchUpBytesPerSecond });
   await w.cluster.createTopic([
     [1, 2, 3],
     [1, 2, 3],
@@ -71,6 +77,19 @@ it('the rate may be raised and lowered while it runs', async () => {
   expect(before).toBeLessThan(1_500);
   w.cluster.manager(1).setCatchUpRate(undefined);
   await w.until(() => w.isr().join() === '1,2,3', 2_000);
+  expect(isWhole(w)).toBe(true);
+  await w.close();
+});
+
+it('a rate holds for what a broker takes in, too, from whomever', async () => {
+  const w = await worldWithOneFarBehind(200, 1_000_000, { catchUpCreditBytes: 2_000 });
+  w.cluster.manager(3).setCatchUpRate(500);
+  await w.until(() => catchesUp(w));
+  await w.clock.advance(4_000);
+  // The credit of the attach, and then no more than the rate.
+  expect(w.log(3).sizeBytes).toBeLessThan(w.log(1).sizeBytes / 2);
+  w.cluster.manager(3).setCatchUpRate(undefined);
+  await w.until(() => w.isr().join() === '1,2,3', 5_000);
   expect(isWhole(w)).toBe(true);
   await w.close();
 });
