@@ -6,7 +6,7 @@
 import { TributaryError } from './tributary-error';
 
 export interface BrokerConfig {
-  /** Pushed per second to all followers that catch up from this broker. */
+  /** Pushed per second to all followers that catch up from this broker, and taken in where it catches up. */
   readonly catchUpBytesPerSecond: number;
   /** Read and written per second by compaction, on each log directory. */
   readonly compactionBytesPerSecond: number;
@@ -19,7 +19,8 @@ export interface BrokerConfig {
 
 interface BrokerSetting {
   readonly field: keyof BrokerConfig;
-  readonly default: number;
+  /** automatic: the broker finds its own. */
+  readonly default: number | 'automatic';
   readonly min: number;
   readonly max: number;
   readonly description: string;
@@ -59,10 +60,11 @@ export const brokerSettings: Readonly<Record<string, BrokerSetting>> = {
   },
   'replication.catch.up.bytes.per.second': {
     field: 'catchUpBytesPerSecond',
-    default: 64 * MIB,
+    default: 'automatic',
     min: 1024,
     max: 2 ** 40,
-    description: 'what this broker pushes per second to all replicas that catch up from it',
+    description:
+      'what this broker pushes per second to all replicas that catch up from it, and again what it takes in; automatic: a moderate rate that gives way to other work (ADR 19)',
   },
 };
 

@@ -58,7 +58,7 @@ export const settingsSchema = z.object({
   zombieGraceMs: whole(1000, 3_600_000)
     .default(10_000)
     .describe('acks 0 and 1 are refused after ZooKeeper and controller were silent for this long'),
-  replicationCatchUpBytesPerSecond: whole(1, 10 ** 12)
+  replicationCatchUpBytesPerSecond: whole(1024, 2 ** 40)
     .optional()
     .describe(
       'what this broker sends to replicas far behind, and takes in as one; default: a moderate rate',
