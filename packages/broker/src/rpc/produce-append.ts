@@ -3,9 +3,9 @@
  * append, so that no change of leadership comes between. Whatever it throws says what happened to the write:
  * 'not written', unless the disk failed. Called by the produce requests.
  */
-import { TributaryError } from '@tributary/common';
+import { hasCode, TributaryError } from '@tributary/common';
 import type { ProducePartition } from '@tributary/protocol';
-import { BATCH_HEADER_BYTES, validateBatch } from '@tributary/record';
+import { BATCH_HEADER_BYTES, validateBatch, type BatchLimits } from '@tributary/record';
 import type { Partition } from '../partition/partition';
 import { ledPartition, type Caller, type DataHost } from './data-host';
 import { encodeStructured } from './produce-structured';
@@ -51,9 +51,21 @@ function append(host: DataHost, entry: ProducePartition, acks: number, caller: C
   const now = host.clock.wallTime();
   const { maxMessageBytes: maxBatchBytes, cleanupPolicy } = partition.config;
   const keyRequired = cleanupPolicy !== 'delete';
-  validateBatch(batch, { maxBatchBytes, maxRecordsPerBatch, now, maxFutureMs, keyRequired });
+  const limits = { maxBatchBytes, maxRecordsPerBatch, now, maxFutureMs, keyRequired };
+  validate(batch, partition, limits);
   const { baseOffset, lastOffset, duplicate } = partition.append(batch, entry.expectedOffset);
   return { partition, baseOffset, endOffset: lastOffset + 1, duplicate };
+}
+
+/** Whose records lack a key: a client may have batches for many topics on their way. */
+function validate(batch: Buffer, { name }: Partition, limits: BatchLimits): void {
+  try {
+    validateBatch(batch, limits);
+  } catch (error) {
+    if (!hasCode(error, 'KEY_REQUIRED')) throw error;
+    const { code, message, outcome, details } = error;
+    throw new TributaryError(code, `${name}: ${message}`, { outcome, details });
+  }
 }
 
 function batchOf(host: DataHost, entry: ProducePartition, partition: Partition): Buffer {

@@ -118,6 +118,7 @@ describe('produce', () => {
     await w.clock.advance(50);
     const { error } = await w.produce(['b']);
     expect(error).toMatchObject({ code: 'KEY_REQUIRED', outcome: NOT_WRITTEN });
+    expect(error?.message).toBe('orders-0: record 0 of the batch has no key');
     const structured = { batch: undefined, records: { records: [{ value: Buffer.from('c') }] } };
     expect((await w.produce(['unused'], structured)).error?.code).toBe('KEY_REQUIRED');
     expect(w.log(1).logEndOffset).toBe(1);

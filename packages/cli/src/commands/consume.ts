@@ -16,6 +16,7 @@ import {
   type ConnectionOptions,
 } from './connection';
 import { EndWatch } from './end-watch';
+import { LeaderWatch } from './leader-watch';
 import { runCommand } from './run-command';
 import { wholeNumber } from './arguments';
 
@@ -86,6 +87,10 @@ async function consume(
           timeoutMs: timeoutMsOf(options),
         })
       : undefined;
+    const leaders = end
+      ? undefined
+      : new LeaderWatch(client, topic, { partition: partitionOf(options) });
+    leaders?.start();
     try {
       await printRecords(consumer, limit, options).catch((error: unknown) => {
         throw withAdvice(error);
@@ -93,6 +98,7 @@ async function consume(
       if (end?.failure) throw TributaryError.from(end.failure);
     } finally {
       end?.stop();
+      leaders?.stop();
       stop();
       await consumer.close({ timeoutMs: 5000 });
     }

@@ -1,6 +1,6 @@
 /** `trib topic offsets|trim`: where the partitions of a topic begin, end and lie in time, and where they shall begin. */
 import type { Client, OffsetQuery } from '@tributary/client';
-import { TributaryError } from '@tributary/common';
+import { hasCode, TributaryError } from '@tributary/common';
 import type { Command } from 'commander';
 import { renderJson, renderTable, type Row } from '../output/render';
 import {
@@ -75,13 +75,26 @@ async function trim(
     const partitions = partition === undefined ? await partitionsOf(client, topic) : [partition];
     const deletions = Object.fromEntries(partitions.map((number) => [number, before]));
     const call = { timeoutMs: timeoutMsOf(options) };
-    const deleted = await client.admin().deleteRecords(topic, deletions, call);
+    const deleted = await client
+      .admin()
+      .deleteRecords(topic, deletions, call)
+      .catch((error: unknown) => Promise.reject(withAdvice(error)));
     const rows = deleted.map(({ partition, startOffset }) => ({
       partition,
       startOffset: startOffset.toString(),
     }));
     print(options, ['partition', 'startOffset'], rows);
   });
+}
+
+/** The hint of the code speaks to those who read. */
+function withAdvice(error: unknown): TributaryError {
+  const known = TributaryError.from(error);
+  if (!hasCode(known, 'OFFSET_OUT_OF_RANGE')) return known;
+  const { code, message, details } = known;
+  const hint =
+    'Only what is committed can be deleted: `--before end` deletes all that is there now, `trib topic offsets` says where that ends.';
+  return new TributaryError(code, message, { hint, details, cause: error });
 }
 
 async function partitionsOf(client: Client, topic: string): Promise<number[]> {
