@@ -6,18 +6,24 @@
 import * as fs from 'node:fs';
 import { TributaryError } from '@tributary/common';
 import type { DiskFile } from '../disk';
+import type { SyncSlots } from '../sync-slots';
+import type { DeviceSlots, DeviceSlotsTable } from './node-disk-device';
 import { diskError, onDisk } from './node-disk-error';
 
 export class NodeDiskFile implements DiskFile {
   private end: number;
   private closed = false;
   private inThreadPool = 0;
+  private readonly slots: DeviceSlots;
 
   constructor(
     readonly path: string,
     private readonly descriptor: number,
+    devices: DeviceSlotsTable,
   ) {
-    this.end = fs.fstatSync(descriptor).size;
+    const { size, dev } = fs.fstatSync(descriptor);
+    this.end = size;
+    this.slots = devices.of(dev);
   }
 
   get size(): number {
@@ -63,7 +69,7 @@ export class NodeDiskFile implements DiskFile {
     const bytes = into?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted);
     let filled = 0;
     while (filled < bytes.length) {
-      const count = await this.threadPool<number>('read', (done) => {
+      const count = await this.threadPool<number>('read', this.slots.reads, (done) => {
         const rest = bytes.length - filled;
         fs.read(this.descriptor, bytes, filled, rest, position + filled, done);
       });
@@ -80,7 +86,8 @@ export class NodeDiskFile implements DiskFile {
   }
 
   async datasync(): Promise<void> {
-    await this.threadPool<void>('sync', (done) => fs.fdatasync(this.descriptor, done));
+    const { syncs } = this.slots;
+    await this.threadPool<void>('sync', syncs, (done) => fs.fdatasync(this.descriptor, done));
   }
 
   close(): void {
@@ -123,20 +130,24 @@ export class NodeDiskFile implements DiskFile {
     return Math.max(0, Math.min(length, this.end - position));
   }
 
+  /** The descriptor stays open from the call on, also while it waits for its turn at the device. */
   private threadPool<T>(
     operation: string,
+    slots: SyncSlots,
     start: (done: (error: NodeJS.ErrnoException | null, result?: T) => void) => void,
   ): Promise<T> {
     this.checkOpen();
     this.inThreadPool += 1;
-    return new Promise<T>((resolve, reject) => {
-      start((error, result) => {
-        this.inThreadPool -= 1;
-        if (this.closed) this.closeWhenUnused();
-        if (error) reject(diskError(error, operation, this.path));
-        else resolve(result as T);
+    const call = (): Promise<T> =>
+      new Promise<T>((resolve, reject) => {
+        start((error, result) => {
+          this.inThreadPool -= 1;
+          if (this.closed) this.closeWhenUnused();
+          if (error) reject(diskError(error, operation, this.path));
+          else resolve(result as T);
+        });
       });
-    });
+    return slots.run(call);
   }
 
   private closeWhenUnused(): void {

@@ -2,6 +2,7 @@
 import * as fs from 'node:fs';
 import type { DirectoryLock, Disk, DiskFile, OpenOptions } from '../disk';
 import { diskError, onDisk } from './node-disk-error';
+import { DeviceSlotsTable } from './node-disk-device';
 import { NodeDiskFile } from './node-disk-file';
 import { bootId } from './node-disk-boot';
 import { lockDirectory } from './node-disk-lock';
@@ -10,12 +11,18 @@ const OWNER_ONLY = 0o600;
 const DEFAULT_MODE = 0o644;
 
 export class NodeDisk implements Disk {
+  private readonly devices = new DeviceSlotsTable();
+
   openFile(path: string, options: OpenOptions = {}): DiskFile {
     const { O_RDONLY, O_RDWR, O_CREAT } = fs.constants;
     const access = options.readOnly ? O_RDONLY : O_RDWR;
     const flags = options.create ? access | O_CREAT : access;
     const mode = options.ownerOnly ? OWNER_ONLY : DEFAULT_MODE;
-    return onDisk('open', path, () => new NodeDiskFile(path, fs.openSync(path, flags, mode)));
+    return onDisk(
+      'open',
+      path,
+      () => new NodeDiskFile(path, fs.openSync(path, flags, mode), this.devices),
+    );
   }
 
   /** A disk that does not answer is an error: what is on it is not gone, and must not be made anew. */
@@ -52,7 +59,8 @@ export class NodeDisk implements Disk {
     try {
       const handle = await fs.promises.open(directory, 'r');
       try {
-        await handle.sync();
+        const { dev } = await handle.stat();
+        await this.devices.of(dev).syncs.run(() => handle.sync());
       } finally {
         await handle.close();
       }
