@@ -189,7 +189,10 @@ export class BrokerNode {
         controlledShutdownMs: config.shutdownTimeoutMs,
         coordinatorReadyMs: config.startTimeoutMs,
       },
-      dataLimits: { catchUpBytesPerSecond: config.replicationCatchUpBytesPerSecond },
+      dataLimits: {
+        catchUpBytesPerSecond: config.replicationCatchUpBytesPerSecond,
+        maxInflatedBatchBytes: config.maxInflatedBatchBytes,
+      },
       ...(previousTicket ? { previousTicket } : {}),
       saveSessionTicket: (ticket) => parts.saveSessionTicket?.(ticket),
       onFatal: (error) => parts.onFatal?.(error),

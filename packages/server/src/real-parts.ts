@@ -39,6 +39,11 @@ export function diskParts(
         directories: logDirectoriesOf(config),
         maintenanceIntervalMs: config.logMaintenanceIntervalMs,
         producerIdExpirationMs: config.producerIdExpirationMs,
+        compactionLimits: {
+          maxKeyMapBytes: config.logCompactionKeyMapBytes,
+          maxCompactionBytesPerSecond: config.logCompactionBytesPerSecond,
+          maxInflatedBytes: config.maxInflatedBatchBytes,
+        },
       }),
     connectCoordinator: () =>
       ZooKeeperCoordinator.connect({

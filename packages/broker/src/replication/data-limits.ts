@@ -48,6 +48,8 @@ export interface DataLimits {
   /** acks=all answers that may be owed, on this broker. */
   readonly maxWaiters: number;
   readonly maxRecordsPerBatch: number;
+  /** What the records of one batch may have, decompressed. */
+  readonly maxInflatedBatchBytes: number;
   /** How far a batch's maxTimestamp may lie in the future. */
   readonly maxFutureMs: number;
   readonly maxStructuredBytes: number;
@@ -92,6 +94,7 @@ export const defaultDataLimits: DataLimits = {
   maxInFlightBytes: 256 * 1024 * 1024,
   maxWaiters: 100_000,
   maxRecordsPerBatch: 1_000_000,
+  maxInflatedBatchBytes: 64 * 1024 * 1024,
   maxFutureMs: MAX_FUTURE_MS,
   maxStructuredBytes: 1024 * 1024,
   maxPartitionsPerRequest: 10_000,

@@ -47,12 +47,18 @@ function append(host: DataHost, entry: ProducePartition, acks: number, caller: C
   }
   const batch = batchOf(host, entry, partition);
   checkSize(batch, partition);
-  const { maxRecordsPerBatch, maxFutureMs } = host.limits;
+  const { maxRecordsPerBatch, maxFutureMs, maxInflatedBatchBytes: maxInflatedBytes } = host.limits;
   const now = host.clock.wallTime();
   const { maxMessageBytes: maxBatchBytes, cleanupPolicy } = partition.config;
   const keyRequired = cleanupPolicy !== 'delete';
-  const limits = { maxBatchBytes, maxRecordsPerBatch, now, maxFutureMs, keyRequired };
-  validate(batch, partition, limits);
+  validate(batch, partition, {
+    maxBatchBytes,
+    maxRecordsPerBatch,
+    maxInflatedBytes,
+    now,
+    maxFutureMs,
+    keyRequired,
+  });
   const { baseOffset, lastOffset, duplicate } = partition.append(batch, entry.expectedOffset);
   return { partition, baseOffset, endOffset: lastOffset + 1, duplicate };
 }

@@ -1,4 +1,4 @@
-import { rewriteProducer } from '@tributary/record';
+import { BatchBuilder, rewriteProducer } from '@tributary/record';
 import { methods, type ProduceResult } from '@tributary/protocol';
 import { batchOf, TOPIC, TOPIC_ID, type ProduceOptions } from '../replication/data-cluster.fixture';
 import type { DataLimits } from '../replication/data-limits';
@@ -108,6 +108,19 @@ describe('produce', () => {
     );
     const { results } = await w.clock.settleWithin(call, 2_000);
     expect(results.map(({ baseOffset }) => baseOffset).sort()).toEqual([-1, -1, 0, 1]);
+    await w.close();
+  });
+
+  it('max.inflated.batch.bytes: a batch that would inflate to more is refused', async () => {
+    const w = await world([1], { maxInflatedBatchBytes: 1_000 });
+    const builder = new BatchBuilder({ codec: 'gzip', initialBytes: 256 });
+    const value = Buffer.alloc(1_001, 'x');
+    builder.append({ key: null, value, headers: [], timestamp: w.clock.wallTime() });
+    const batch = builder.build();
+    expect(batch.length).toBeLessThan(1_000);
+    const { error } = await w.produce(['unused'], { batch });
+    expect(error).toMatchObject({ code: 'BATCH_TOO_LARGE', outcome: NOT_WRITTEN });
+    expect(w.log(1).logEndOffset).toBe(0);
     await w.close();
   });
 

@@ -3,6 +3,7 @@
  * and environment variable are derived from the field (`brokerId`: `--broker-id`, `TRIBUTARY_BROKER_ID`), so
  * that they cannot drift apart. Called by `load-config.ts` and by what prints the settings.
  */
+import { defaultCompactionLimits } from '@tributary/log';
 import { z } from 'zod';
 import { parseDirectories } from './directories';
 import { parseListeners, parseZooKeeper } from './endpoints';
@@ -66,6 +67,15 @@ export const settingsSchema = z.object({
   logMaintenanceIntervalMs: whole(100, 3_600_000)
     .default(30_000)
     .describe('how often retention and compaction look at the logs'),
+  logCompactionKeyMapBytes: whole(1024, 2 ** 32)
+    .default(defaultCompactionLimits.maxKeyMapBytes)
+    .describe('memory for the keys of one pass of compaction, per log directory; 24 bytes a key'),
+  logCompactionBytesPerSecond: whole(1024, 10 ** 12)
+    .default(defaultCompactionLimits.maxCompactionBytesPerSecond)
+    .describe('what compaction reads and writes at the most, per log directory'),
+  maxInflatedBatchBytes: whole(1024, 2 ** 31 - 1)
+    .default(defaultCompactionLimits.maxInflatedBytes)
+    .describe('a batch that would inflate to more is refused, and not compacted'),
   producerIdExpirationMs: whole(1000, 10 ** 12)
     .default(24 * 60 * 60 * 1000)
     .describe('an idempotent producer that is silent for this long is forgotten'),
