@@ -6,6 +6,7 @@ import {
   createBrokerSettingsStore,
   createControllerElection,
   createGroupStore,
+  createOwedDeletionStore,
   createPartitionStateStore,
   createProducerIdBlocks,
   createTopicStore,
@@ -79,7 +80,8 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   const barrier = (): Promise<void> => coordinator.barrier();
   const states = createPartitionStateStore(coordinator);
   const settings = createBrokerSettingsStore(coordinator);
-  const sources = { registry, topics, states, settings, barrier };
+  const owed = createOwedDeletionStore(coordinator, clock);
+  const sources = { registry, topics, states, settings, owed, barrier };
   const makeController = (fence: ControllerFence, onResigned: (why: string) => void): Controller =>
     new Controller({ ...options, clusterId, fence, sources, limits, journal, onResigned });
   const election = createControllerElection(coordinator, clock, random);

@@ -23,6 +23,7 @@ import type { PartitionAlterer } from './seams';
 export class RecordedReplicas implements DataPlane {
   image: MetadataImage | undefined;
   readonly stopped: string[] = [];
+  readonly stoppedIds: string[] = [];
   readonly resigned: string[] = [];
   readonly epochs: (number | undefined)[] = [];
   offline: OfflineReplica[] = [];
@@ -40,6 +41,7 @@ export class RecordedReplicas implements DataPlane {
     stopReplicas: async (requests: readonly StopReplica[]): Promise<StopResult[]> =>
       requests.map(({ topic, topicId, partition }) => {
         this.stopped.push(`${topic}-${partition}`);
+        this.stoppedIds.push(topicId);
         return { topicId, partition, dataDeleted: true, error: null };
       }),
     resignAll: (reason: string): void => void this.resigned.push(reason),

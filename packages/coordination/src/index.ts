@@ -11,6 +11,7 @@ export { createGroupStore } from './group/coordinated-group-store';
 export * from './group-store';
 export { paths } from './layout';
 export * from './nouns';
+export { createOwedDeletionStore } from './owed-deletion-store';
 export { createPartitionStateStore } from './partition-state-store';
 export { createProducerIdBlocks, producerIdBlockSize } from './producer-id-blocks';
 export { CoordinatorClient } from './session/coordinator-client';

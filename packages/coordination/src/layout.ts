@@ -12,6 +12,7 @@ import {
   type CurrentController,
   type DeletionMarker,
   type Endpoint,
+  type OwedDeletion,
   type Reassignment,
   type StoredPartitionState,
   type TopicRecord,
@@ -37,6 +38,9 @@ export const paths = {
     `/config/brokers/${brokerId === allBrokers ? '<default>' : brokerId}`,
   deletions: '/admin/delete_topics',
   deletion: (topic: string) => `/admin/delete_topics/${topic}`,
+  owedDeletions: '/admin/deleted_topics',
+  owedDeletion: (brokerId: number, topicId: string) =>
+    `/admin/deleted_topics/${brokerId}:${topicId}`,
   cluster: '/cluster',
   clusterId: '/cluster/id',
   producerIdBlock: '/latest_producer_id_block',
@@ -165,6 +169,27 @@ export function encodeDeletion(marker: DeletionMarker): Buffer {
 export function decodeDeletion(topic: string, data: Buffer): DeletionMarker {
   const payload = JsonPayload.parse(paths.deletion(topic), data, 1);
   return { topic, topicId: payload.string('topic_id') };
+}
+
+/** `/admin/deleted_topics/BROKER:ID`, version 1; ours. */
+export function encodeOwedDeletion(owed: OwedDeletion, wallTimeMs: number): Buffer {
+  const { topic, topicId, brokerId, partitions } = owed;
+  const of = { topic, topic_id: topicId, broker: brokerId, partitions };
+  return encodeJson({ version: 1, ...of, deleted_at: wallTimeMs });
+}
+
+export function decodeOwedDeletion(
+  name: string,
+  data: Buffer,
+): OwedDeletion & { readonly deletedAt: number } {
+  const payload = JsonPayload.parse(`${paths.owedDeletions}/${name}`, data, 1);
+  return {
+    topic: payload.string('topic'),
+    topicId: payload.string('topic_id'),
+    brokerId: payload.integer('broker'),
+    partitions: payload.integers('partitions'),
+    deletedAt: payload.integer('deleted_at'),
+  };
 }
 
 /** `/brokers/topics/T/partitions/P/state`, version 1. */

@@ -97,6 +97,26 @@ export interface DeletionMarker {
   readonly topicId: string;
 }
 
+/** `/admin/deleted_topics/BROKER:ID`: replicas of a topic that is gone, on a broker that was away when it went. */
+export interface OwedDeletion {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly brokerId: number;
+  readonly partitions: readonly number[];
+}
+
+export interface AgedOwedDeletion extends OwedDeletion {
+  /** Since the topic went, by the wall clock of whoever reads it. */
+  readonly ageMs: number;
+}
+
+export interface OwedDeletionStore {
+  /** The oldest first. */
+  readAll(): Promise<AgedOwedDeletion[]>;
+  /** Controller only. It is confirmed, or given up. Nothing there any more counts as done. Throws as other writes do. */
+  settle(fence: ControllerFence, owed: OwedDeletion): Promise<void>;
+}
+
 export interface TopicStore {
   /** One multi. Throws TOPIC_EXISTS (also while the old one is being deleted, saying so). */
   create(record: TopicRecord): Promise<void>;
@@ -113,8 +133,17 @@ export interface TopicStore {
   requestDeletion(marker: DeletionMarker): Promise<void>;
   deletions(): Promise<DeletionMarker[]>;
   watchDeletions(onChange: (markers: DeletionMarker[]) => void): Watch;
-  /** Controller only: removes states, config, topic and marker, if the topic still has that id. */
-  completeDeletion(fence: ControllerFence, marker: DeletionMarker): Promise<void>;
+  /** Called when this deletion is complete, or another topic of that name is being deleted. */
+  watchDeletion(marker: DeletionMarker, onGone: () => void): Watch;
+  /**
+   * Controller only: removes states, config, topic and marker, if the topic still has that id, and in the same moment
+   * notes what is `owed` of its data.
+   */
+  completeDeletion(
+    fence: ControllerFence,
+    marker: DeletionMarker,
+    owed?: readonly OwedDeletion[],
+  ): Promise<void>;
 }
 
 /** `/brokers/topics/T/partitions/P/state` */

@@ -18,12 +18,14 @@ export async function removeTopic(
   coordinator: Coordinator,
   fence: ControllerFence,
   marker: DeletionMarker,
+  /** Applied together with the removal of the topic's node. */
+  notes: readonly MultiOperation[] = [],
 ): Promise<void> {
   for (let round = 1; ; round += 1) {
     try {
       const node = await coordinator.get(paths.topic(marker.topic));
       if (node && decodeTopic(marker.topic, node.data).topicId === marker.topicId) {
-        await removeAll(coordinator, fence, marker, node);
+        await removeAll(coordinator, fence, marker, { topicNode: node, notes });
       } else {
         await removeMarker(coordinator, fence, marker);
       }
@@ -39,7 +41,10 @@ async function removeAll(
   coordinator: Coordinator,
   fence: ControllerFence,
   marker: DeletionMarker,
-  topicNode: CoordinatorNode,
+  {
+    topicNode,
+    notes,
+  }: { readonly topicNode: CoordinatorNode; readonly notes: readonly MultiOperation[] },
 ): Promise<void> {
   const topicPath = paths.topic(marker.topic);
   const below = await nodesBelow(coordinator, topicPath);
@@ -54,6 +59,7 @@ async function removeAll(
   }
   const last: MultiOperation[] = [
     { type: 'remove', path: topicPath, version: topicNode.stat.version },
+    ...notes,
   ];
   if (await coordinator.get(paths.topicConfig(marker.topic))) {
     last.push(removal(paths.topicConfig(marker.topic)));

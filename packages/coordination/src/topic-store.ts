@@ -20,10 +20,17 @@ import {
   decodeTopic,
   encodeConfig,
   encodeDeletion,
+  encodeOwedDeletion,
   encodeTopic,
   paths,
 } from './layout';
-import type { ControllerFence, DeletionMarker, TopicRecord, TopicStore } from './nouns';
+import type {
+  ControllerFence,
+  DeletionMarker,
+  OwedDeletion,
+  TopicRecord,
+  TopicStore,
+} from './nouns';
 import { removeTopic } from './topic-removal';
 
 /** Tries of a write whose replies keep getting lost. */
@@ -146,8 +153,25 @@ class CoordinatedTopicStore implements TopicStore {
     });
   }
 
-  completeDeletion(fence: ControllerFence, marker: DeletionMarker): Promise<void> {
-    return removeTopic(this.coordinator, fence, marker);
+  watchDeletion({ topic, topicId }: DeletionMarker, onGone: () => void): Watch {
+    return this.coordinator.watchData(paths.deletion(topic), (node) => {
+      if (!node || decodeDeletion(topic, node.data).topicId !== topicId) onGone();
+    });
+  }
+
+  async completeDeletion(
+    fence: ControllerFence,
+    marker: DeletionMarker,
+    owed: readonly OwedDeletion[] = [],
+  ): Promise<void> {
+    if (owed.length > 0) await this.coordinator.ensurePath(paths.owedDeletions);
+    const wallTime = this.clock.wallTime();
+    const notes = owed.map((each) => ({
+      type: 'create' as const,
+      path: paths.owedDeletion(each.brokerId, each.topicId),
+      data: encodeOwedDeletion(each, wallTime),
+    }));
+    return removeTopic(this.coordinator, fence, marker, notes);
   }
 
   private async createOnce(record: TopicRecord): Promise<void> {

@@ -34,6 +34,7 @@ it('what a watch tells at the very end of loading comes after the context, not b
     },
     states: {},
     settings: { readAll: () => Promise.resolve([]) },
+    owed: { readAll: () => Promise.resolve([]) },
     barrier: () => Promise.resolve(),
   } as unknown as ContextSources;
   const reader = new ContextReader(sources, {

@@ -9,6 +9,7 @@ import { TributaryError } from '@tributary/common';
 import type {
   BrokerRegistry,
   BrokerSettingsStore,
+  OwedDeletionStore,
   PartitionStateStore,
   RegisteredBroker,
   TopicStore,
@@ -24,6 +25,7 @@ export interface ContextSources {
   readonly topics: TopicStore;
   readonly states: PartitionStateStore;
   readonly settings: BrokerSettingsStore;
+  readonly owed: OwedDeletionStore;
   /** Reads after it see all that was written before. */
   barrier(): Promise<void>;
 }
@@ -64,10 +66,12 @@ export class ContextReader {
     const brokers = await registry.list();
     const contexts = await this.readTopics(await topics.names());
     const brokerSettings = await this.sources.settings.readAll();
+    const owedDeletions = await this.sources.owed.readAll();
     const deletions = await topics.deletions();
     this.isLoaded = true;
     // What the watches told meanwhile is newer than what was read at the beginning.
-    const context = { brokers: latest ?? brokers, topics: contexts, deletions, brokerSettings };
+    const of = { topics: contexts, deletions, brokerSettings, owedDeletions };
+    const context = { brokers: latest ?? brokers, ...of };
     this.report({ type: 'elected', context });
     // What they hinted at.
     this.refresh();

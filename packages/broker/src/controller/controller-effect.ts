@@ -6,6 +6,7 @@ import type { TributaryError } from '@tributary/common';
 import type {
   BrokerSettings,
   DeletionMarker,
+  OwedDeletion,
   PartitionStateWrite,
   RegisteredBroker,
   TopicRecord,
@@ -61,7 +62,13 @@ export type ControllerEffect =
   | { readonly type: 'close-link'; readonly brokerId: number }
   /** The stream is of no use any more; the link dials again. */
   | { readonly type: 'cut-stream'; readonly brokerId: number; readonly why: string }
-  | { readonly type: 'complete-deletion'; readonly marker: DeletionMarker }
+  /** What is `owed` is noted in the same moment; see owed-deletions.ts. */
+  | {
+      readonly type: 'complete-deletion';
+      readonly marker: DeletionMarker;
+      readonly owed: readonly OwedDeletion[];
+    }
+  | { readonly type: 'settle-owed'; readonly owed: OwedDeletion }
   /** Compare the names that exist with what the controller knows; read this one again in any case. */
   | { readonly type: 'refresh-topics'; readonly topic: string }
   /** One at a time for each topic. */

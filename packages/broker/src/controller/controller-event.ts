@@ -5,7 +5,9 @@
  */
 import type { TributaryError } from '@tributary/common';
 import type {
+  AgedOwedDeletion,
   DeletionMarker,
+  OwedDeletion,
   PartitionStateWriteResult,
   RegisteredBroker,
   TopicRecord,
@@ -26,6 +28,8 @@ export interface ControllerContext {
   readonly topics: readonly TopicContext[];
   readonly deletions: readonly DeletionMarker[];
   readonly brokerSettings: readonly VersionedBrokerSettings[];
+  /** The oldest first. Default: none. */
+  readonly owedDeletions?: readonly AgedOwedDeletion[];
 }
 
 export interface BrokerLife {
@@ -41,6 +45,11 @@ export interface WriteOutcome {
   readonly partition: number;
   readonly result: PartitionStateWriteResult;
 }
+
+/** What came of removing a note; see owed-deletions.ts. */
+export type OwedSettlement =
+  | { readonly type: 'owed-settled'; readonly owed: OwedDeletion }
+  | { readonly type: 'owed-failed'; readonly owed: OwedDeletion; readonly error: TributaryError };
 
 export type ControllerEvent =
   | { readonly type: 'elected'; readonly context: ControllerContext }
@@ -58,6 +67,7 @@ export type ControllerEvent =
     }
   | { readonly type: 'deletions-changed'; readonly markers: readonly DeletionMarker[] }
   | { readonly type: 'deletion-completed'; readonly topicId: string }
+  | OwedSettlement
   | { readonly type: 'deletion-failed'; readonly topicId: string; readonly error: TributaryError }
   | { readonly type: 'states-written'; readonly outcomes: readonly WriteOutcome[] }
   | { readonly type: 'write-failed'; readonly error: TributaryError }

@@ -43,8 +43,13 @@ export function lineOf(effect: ControllerEffect): string | readonly string[] | u
       return `hang up ${effect.brokerId}`;
     case 'cut-stream':
       return `cut ${effect.brokerId}`;
-    case 'complete-deletion':
-      return `complete deletion of ${effect.marker.topic}`;
+    case 'settle-owed':
+      return `settle ${effect.owed.topic} on ${effect.owed.brokerId}`;
+    case 'complete-deletion': {
+      const owed = effect.owed.map(({ brokerId }) => brokerId).join(',');
+      const more = owed === '' ? '' : `, owed by ${owed}`;
+      return `complete deletion of ${effect.marker.topic}${more}`;
+    }
     case 'refresh-topics':
       return 'refresh topics';
     case 'update-topic':

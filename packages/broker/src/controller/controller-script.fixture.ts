@@ -76,6 +76,7 @@ export class ControllerScript {
   private pending: KeyedWrite[] = [];
   private updates: EffectOf<'update-topic'>[] = [];
   private settingsWrites: EffectOf<'write-settings'>[] = [];
+  private readonly stops: { readonly brokerId: number; readonly topicId: string }[] = [];
   /** What commands were answered with, newest last. */
   readonly answers: CommandInFlight['answer'][] = [];
 
@@ -275,6 +276,11 @@ export class ControllerScript {
     return this.event({ type: 'settings-failed', brokerId, error });
   }
 
+  /** Topic ids of the replicas that this broker was told to delete, a line each. */
+  stopped(brokerId: number): string[] {
+    return this.stops.flatMap((stop) => (stop.brokerId === brokerId ? [stop.topicId] : []));
+  }
+
   partition(where: string): PartitionEntry {
     const [topic, partition] = where.split('/');
     const entry = this.state.topics.get(`${topic}-id`)?.partitions[Number(partition)];
@@ -296,6 +302,11 @@ export class ControllerScript {
     if (effect.type === 'update-topic') this.updates.push(effect);
     if (effect.type === 'write-settings') this.settingsWrites.push(effect);
     if (effect.type === 'answer-command') this.answers.push(effect.answer);
+    if (effect.type === 'publish') {
+      for (const [brokerId, stops] of effect.publication.stopReplicas) {
+        this.stops.push(...stops.map(({ topicId }) => ({ brokerId, topicId })));
+      }
+    }
     const line = lineOf(effect);
     if (line) this.lines.push(...[line].flat());
   }

@@ -7,6 +7,7 @@
  */
 import type {
   BrokerDuty,
+  OwedDeletion,
   RegisteredBroker,
   StoredPartitionState,
   TopicRecord,
@@ -49,6 +50,8 @@ export interface ControllerState {
   readonly suspicions: ReadonlyMap<number, Suspicion>;
   /** Brokers in service again whose moves away are still to be cancelled. */
   readonly returning: ReadonlySet<number>;
+  /** By broker and topic id, the oldest first; see owed-deletions.ts. */
+  readonly owedDeletions: ReadonlyMap<string, OwedEntry>;
   /** They are decided when what they concern is written; at most `maxWaitingCommands`. */
   readonly waitingCommands: readonly PendingCommand[];
 }
@@ -163,7 +166,17 @@ export interface Election {
 export interface TopicDeletion {
   /** `replicaKey`s that have not confirmed yet. */
   readonly waiting: ReadonlySet<string>;
-  readonly completing: boolean;
+  /** Its nodes are being removed, and what these brokers have is being noted. */
+  readonly completing: readonly OwedDeletion[] | undefined;
+}
+
+/** See owed-deletions.ts. */
+export interface OwedEntry {
+  readonly owed: OwedDeletion;
+  /** Partitions that the broker has not confirmed. */
+  readonly waiting: ReadonlySet<number>;
+  /** Its note is being removed. */
+  readonly settling: boolean;
 }
 
 export interface PartitionEntry {

@@ -7,7 +7,7 @@
  */
 import { BoundedQueue, type Clock, type Logger, type Random, type Timer } from '@tributary/common';
 import { TributaryError } from '@tributary/common';
-import type { ControllerFence, DeletionMarker } from '@tributary/coordination';
+import type { ControllerFence } from '@tributary/coordination';
 import { toWireError, type ControlDownInput, type Transport } from '@tributary/protocol';
 import type { ControlLimits } from '../control-limits';
 import { ContextReader, type ContextSources } from './context-reader';
@@ -157,7 +157,9 @@ export class Controller {
       case 'cut-stream':
         return this.links.cut(effect.brokerId, effect.why);
       case 'complete-deletion':
-        return void this.completeDeletion(effect.marker);
+        return void this.completeDeletion(effect);
+      case 'settle-owed':
+        return void this.settleOwed(effect);
       case 'refresh-topics':
         return this.reader.refresh(effect.topic);
       case 'update-topic':
@@ -182,11 +184,22 @@ export class Controller {
     }
   }
 
-  private async completeDeletion(marker: DeletionMarker): Promise<void> {
+  private async settleOwed({ owed }: EffectOf<'settle-owed'>): Promise<void> {
+    const { sources, fence } = this.options;
+    try {
+      await sources.owed.settle(fence, owed);
+      this.event({ type: 'owed-settled', owed });
+    } catch (thrown) {
+      this.event({ type: 'owed-failed', owed, error: TributaryError.from(thrown) });
+    }
+  }
+
+  private async completeDeletion(effect: EffectOf<'complete-deletion'>): Promise<void> {
+    const { marker, owed } = effect;
     const { topicId } = marker;
     const { sources, fence } = this.options;
     try {
-      await sources.topics.completeDeletion(fence, marker);
+      await sources.topics.completeDeletion(fence, marker, owed);
       this.event({ type: 'deletion-completed', topicId });
     } catch (thrown) {
       this.event({ type: 'deletion-failed', topicId, error: TributaryError.from(thrown) });

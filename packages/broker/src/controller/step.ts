@@ -14,7 +14,12 @@ import { onBrokersChanged, onLate, onStreamEvent } from './broker-duties';
 import { onSettingsFailed, onSettingsWritten, takeSettings } from './broker-settings-duties';
 import { decideWaiting, onCommand } from './command-duties';
 import { ControllerDraft, type Step } from './controller-draft';
-import type { ControllerContext, ControllerEvent, ControllerTimer } from './controller-event';
+import type {
+  ControllerContext,
+  ControllerEvent,
+  ControllerTimer,
+  OwedSettlement,
+} from './controller-event';
 import type { ControllerState } from './controller-state';
 import { pursueDecommissions } from './decommission-duties';
 import { answerElections } from './elections';
@@ -27,6 +32,7 @@ import {
   reconcileTopic,
   waitingAlterations,
 } from './partition-duties';
+import { onOwedSettlement, onOwedStopped, pursueOwed, takeOwed, tellOwed } from './owed-deletions';
 import { giveBack, onSteadinessTick } from './preferred-leaders';
 import type { StepSettings } from './step-settings';
 import { onSuspectStable } from './suspicion-duties';
@@ -80,6 +86,7 @@ export function initialState(controllerId: number, controllerEpoch: number): Con
     steadinessTicks: 0,
     suspicions: new Map(),
     returning: new Set(),
+    owedDeletions: new Map(),
   };
 }
 
@@ -120,11 +127,10 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       markDeletions(draft, event.markers);
       return pursueDeletions(draft, settings);
     case 'deletion-completed':
-      return onDeletionCompleted(draft, event.topicId);
     case 'deletion-failed':
-      if (fatalCodes.includes(event.error.code)) return resign(draft, writeFailure(event.error));
-      onDeletionFailed(draft, event.topicId, event.error.message);
-      return retryLater(draft, settings);
+    case 'owed-settled':
+    case 'owed-failed':
+      return takeRemoval(draft, event, settings);
     case 'states-written':
       for (const topicId of onStatesWritten(draft, event.outcomes)) reconcileTopic(draft, topicId);
       decideWaiting(draft, settings);
@@ -147,6 +153,7 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
     case 'replicas-stopped':
       onReplicasStopped(draft, event);
       onMovedAway(draft, event);
+      onOwedStopped(draft, event);
       pursueMoves(draft);
       return pursueDeletions(draft, settings);
     case 'replicas-offline':
@@ -169,12 +176,29 @@ function onTimer(draft: ControllerDraft, timer: ControllerTimer, settings: StepS
     case 'deletion-retry':
       for (const brokerId of draft.allBrokers().keys()) tellAgain(draft, brokerId);
       pursueMoves(draft);
+      pursueOwed(draft);
       return pursueDeletions(draft, settings);
     case 'preferred-leaders':
       return onSteadinessTick(draft);
     case 'preferred-lot':
       return giveBack(draft);
   }
+}
+
+/** What came of removing the nodes of a deletion. */
+function takeRemoval(
+  draft: ControllerDraft,
+  event:
+    Extract<ControllerEvent, { type: 'deletion-completed' | 'deletion-failed' }> | OwedSettlement,
+  settings: StepSettings,
+): void {
+  const error = 'error' in event ? event.error : undefined;
+  if (error && fatalCodes.includes(error.code)) return resign(draft, writeFailure(error));
+  if (event.type === 'deletion-completed') onDeletionCompleted(draft, event.topicId);
+  else if (event.type === 'deletion-failed') {
+    onDeletionFailed(draft, event.topicId, event.error.message);
+  } else onOwedSettlement(draft, event);
+  if (error) retryLater(draft, settings);
 }
 
 /** What people asked for, and what came of writing it down. */
@@ -219,6 +243,7 @@ function takeOffice(
   takeSettings(draft, context.brokerSettings);
   for (const topic of context.topics) addTopic(draft, topic);
   markDeletions(draft, context.deletions);
+  takeOwed(draft, context.owedDeletions ?? []);
   const { controlStreamGraceMs: delayMs } = settings;
   draft.effect({ type: 'set-timer', timer: 'stream-grace', delayMs });
 }
@@ -246,12 +271,14 @@ function lookAgain(draft: ControllerDraft, settings: StepSettings): void {
   reconcileAll(draft);
   pursueMoves(draft);
   pursueDeletions(draft, settings);
+  pursueOwed(draft);
 }
 
 /** What this broker is to delete and has not confirmed. */
 function tellAgain(draft: ControllerDraft, brokerId: number): void {
   stopReplicasOf(draft, brokerId);
   tellRemovedOn(draft, brokerId);
+  tellOwed(draft, brokerId);
 }
 
 /** Those who wait for an answer learn that it will not come from here. */

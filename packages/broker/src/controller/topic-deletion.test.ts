@@ -30,7 +30,7 @@ describe('topic deleted', () => {
     expect(script.state.topics.size).toBe(0);
   });
 
-  it('waits for a dead broker and tells it when it returns', () => {
+  it('waits for a broker that is registered, dead or not, and tells it when it returns', () => {
     const script = running();
     script.streamDown(2).refused(2).acknowledgeWrites();
     script.event({ type: 'deletions-changed', markers: [orders] });

@@ -2,17 +2,17 @@
  * What the controller does when topics are created and deleted. Part of `step`.
  *
  * Deletion: as soon as the marker is seen, the topic leaves the image, so that nobody serves it any more;
- * then every replica's broker is told to delete (StopReplica with topic id, leader epoch, broker epoch) and
- * told again after each return, until all have confirmed; only then the nodes go, and with them the name.
- * So a replica that was dead during the deletion can never come back with old data under a new topic of
- * that name; the price is that the name stays taken while a broker with a replica is away.
+ * then every replica's broker is told to delete (StopReplica with topic id, leader epoch, broker epoch), again and
+ * again until all that are registered have confirmed; only then the nodes go, and with them the name. What a broker that
+ * is away still has is noted in the same transaction, and deleted when it returns (owed-deletions.ts).
  */
-import type { DeletionMarker } from '@tributary/coordination';
+import type { DeletionMarker, OwedDeletion, TopicRecord } from '@tributary/coordination';
 import type { StopResult } from '@tributary/protocol';
 import { isLinked } from './broker-standing';
 import { newTopic, type ControllerDraft } from './controller-draft';
 import type { BrokerLife, TopicContext } from './controller-event';
-import { replicaKey, type TopicState } from './controller-state';
+import { dutyOf, replicaKey, type TopicState } from './controller-state';
+import { addOwed } from './owed-deletions';
 import { publishWhenWhole } from './partition-duties';
 import { dropTopic, onTopicRead } from './topic-update-duties';
 
@@ -55,7 +55,7 @@ export function markDeletions(draft: ControllerDraft, markers: readonly Deletion
     const topic = draft.allTopics().get(marker.topicId);
     if (!topic) {
       // Stale: that topic is gone, or another one has the name. Clears the marker alone.
-      draft.effect({ type: 'complete-deletion', marker });
+      draft.effect({ type: 'complete-deletion', marker, owed: [] });
       continue;
     }
     if (topic.deletion) continue;
@@ -65,7 +65,7 @@ export function markDeletions(draft: ControllerDraft, markers: readonly Deletion
       ),
     );
     if (topic.published) draft.unpublishTopic(marker.topicId);
-    draft.setTopic({ ...topic, published: false, deletion: { waiting, completing: false } });
+    draft.setTopic({ ...topic, published: false, deletion: { waiting, completing: undefined } });
     draft.journal(marker.topic, 'deletion begins', 'it was asked for');
     if (draft.state.phase === 'active') tellAll(draft, marker.topicId);
   }
@@ -86,15 +86,27 @@ export function pursueDeletions(
   for (const topic of draft.allTopics().values()) {
     if (!topic.deletion || topic.deletion.completing) continue;
     const isWriting = topic.partitions.some((entry) => entry.write);
-    if (topic.deletion.waiting.size > 0 || isWriting) {
+    const left = leftBehind(topic.record, topic.deletion.waiting);
+    if (left.some(({ brokerId }) => draft.broker(brokerId)) || isWriting) {
       isUnfinished = true;
       continue;
     }
-    draft.setTopic({ ...topic, deletion: { ...topic.deletion, completing: true } });
+    const owed = left.filter(({ brokerId }) => dutyOf(draft.state, brokerId) !== 'decommissioned');
+    draft.setTopic({ ...topic, deletion: { ...topic.deletion, completing: owed } });
     const { topic: name, topicId } = topic.record;
-    draft.effect({ type: 'complete-deletion', marker: { topic: name, topicId } });
+    draft.effect({ type: 'complete-deletion', marker: { topic: name, topicId }, owed });
   }
   if (isUnfinished) retryLater(draft, settings);
+}
+
+/** What has not been confirmed, by broker. */
+function leftBehind({ topic, topicId }: TopicRecord, waiting: ReadonlySet<string>): OwedDeletion[] {
+  const byBroker = new Map<number, number[]>();
+  for (const key of waiting) {
+    const [partition = -1, brokerId = -1] = key.split('/').map(Number);
+    byBroker.set(brokerId, [...(byBroker.get(brokerId) ?? []), partition]);
+  }
+  return [...byBroker].map(([brokerId, partitions]) => ({ topic, topicId, brokerId, partitions }));
 }
 
 export function retryLater(
@@ -109,25 +121,42 @@ export function onReplicasStopped(
   event: BrokerLife & { readonly results: readonly StopResult[] },
 ): void {
   if (!draft.brokerInLife(event)) return;
-  for (const { topicId, partition, error } of event.results) {
+  const { brokerId } = event;
+  for (const [topicId, results] of byTopic(event.results)) {
     const topic = draft.allTopics().get(topicId);
     if (!topic?.deletion) continue;
-    if (error && error.code !== 'NONE') {
-      const who = `${topic.record.topic}-${partition}`;
-      draft.journal(who, `not deleted on broker ${event.brokerId}`, error.message);
-      continue;
-    }
     const waiting = new Set(topic.deletion.waiting);
-    waiting.delete(replicaKey(partition, event.brokerId));
+    const failed = results.filter(({ error }) => error && error.code !== 'NONE');
+    for (const result of results) {
+      if (!failed.includes(result)) waiting.delete(replicaKey(result.partition, brokerId));
+    }
     draft.setTopic({ ...topic, deletion: { ...topic.deletion, waiting } });
+    const [first] = failed;
+    if (!first?.error) continue;
+    const what = `${failed.length} replicas not deleted on broker ${brokerId}`;
+    draft.journal(topic.record.topic, what, first.error.message);
   }
+}
+
+function byTopic(results: readonly StopResult[]): ReadonlyMap<string, readonly StopResult[]> {
+  const found = new Map<string, StopResult[]>();
+  for (const result of results) {
+    const others = found.get(result.topicId);
+    if (others) others.push(result);
+    else found.set(result.topicId, [result]);
+  }
+  return found;
 }
 
 export function onDeletionCompleted(draft: ControllerDraft, topicId: string): void {
   const topic = draft.allTopics().get(topicId);
   if (!topic) return;
-  draft.journal(topic.record.topic, 'deleted', 'all replicas confirmed');
+  const owed = topic.deletion?.completing ?? [];
+  const away = owed.map(({ brokerId }) => brokerId).join(', ');
+  const why = away === '' ? 'all replicas confirmed' : `all confirmed but those on ${away}`;
+  draft.journal(topic.record.topic, 'deleted', why);
   dropTopic(draft, topic);
+  addOwed(draft, owed);
   // The name may have been taken again before we heard of it.
   draft.effect({ type: 'refresh-topics', topic: topic.record.topic });
 }
@@ -136,7 +165,7 @@ export function onDeletionCompleted(draft: ControllerDraft, topicId: string): vo
 export function onDeletionFailed(draft: ControllerDraft, topicId: string, why: string): void {
   const topic = draft.allTopics().get(topicId);
   if (!topic?.deletion) return;
-  draft.setTopic({ ...topic, deletion: { ...topic.deletion, completing: false } });
+  draft.setTopic({ ...topic, deletion: { ...topic.deletion, completing: undefined } });
   draft.journal(topic.record.topic, 'its nodes could not be removed', why);
 }
 

@@ -1,6 +1,6 @@
 /**
  * Admin.DeleteTopic on any broker: leaves the marker, then waits until the controller has removed it, which is
- * after all replicas have confirmed that their data are gone. A timeout says that the deletion goes on.
+ * after all registered brokers have confirmed that their data are gone. A timeout says that the deletion goes on.
  */
 import { Deadline, TributaryError, validateTopicName } from '@tributary/common';
 import type { DeletionMarker, TopicStore } from '@tributary/coordination';
@@ -48,9 +48,7 @@ async function waitUntilGone(
 ): Promise<void> {
   let stop = (): void => undefined;
   const gone = new Promise<void>((resolve) => {
-    const watch = topics.watchDeletions((markers) => {
-      if (!markers.some(({ topicId }) => topicId === marker.topicId)) resolve();
-    });
+    const watch = topics.watchDeletion(marker, resolve);
     stop = () => watch.stop();
   });
   try {
@@ -60,7 +58,7 @@ async function waitUntilGone(
     const message = `the deletion of topic ${marker.topic} was accepted, but is not complete yet`;
     throw new TributaryError(code, message, {
       outcome: 'written',
-      hint: 'It goes on. It ends once every broker with a replica has been there to delete it.',
+      hint: 'It goes on. It ends once every registered broker with a replica has deleted it.',
       cause,
     });
   } finally {

@@ -8,6 +8,7 @@ import {
   allBrokers,
   createBrokerRegistry,
   createBrokerSettingsStore,
+  createOwedDeletionStore,
   createClusterIdentity,
   createControllerElection,
   createPartitionStateStore,
@@ -379,6 +380,29 @@ export function describeClusterNounsContract(
         expect(await coordinator.children('/config/topics')).toEqual([]);
         expect(await coordinator.children('/admin/delete_topics')).toEqual([]);
         await topics().completeDeletion(fence, marker);
+      });
+
+      test('what brokers that are away still have is noted as the topic goes, until it is settled', async () => {
+        const store = createOwedDeletionStore(coordinator, harness.clock);
+        expect(await store.readAll()).toEqual([]);
+        const fence = await win(1);
+        await topics().create(topic());
+        await topics().requestDeletion(marker);
+        const owed = [3, 4].map((brokerId) => ({ ...marker, brokerId, partitions: [0, 2] }));
+        let isGone = false;
+        topics().watchDeletion(marker, () => (isGone = true));
+        await topics().completeDeletion(fence, marker, owed);
+        await harness.until(() => isGone);
+        const found = await store.readAll();
+        expect(found.map(({ ageMs: _, ...rest }) => rest)).toEqual(owed);
+        expect(found.every(({ ageMs }) => ageMs >= 0)).toBe(true);
+        await store.settle(fence, owed[0]!);
+        await store.settle(fence, owed[0]!);
+        expect((await store.readAll()).map(({ brokerId }) => brokerId)).toEqual([4]);
+        const stale = { ...fence, epochVersion: fence.epochVersion - 1 };
+        expect(await failure(store.settle(stale, owed[1]!))).toMatchObject({
+          code: 'STALE_CONTROLLER_EPOCH',
+        });
       });
 
       test('an update is compared and set: assignment, moves and settings at once', async () => {
