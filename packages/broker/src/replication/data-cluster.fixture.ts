@@ -180,6 +180,13 @@ export class DataCluster {
     return this.publish([]);
   }
 
+  /** Its session is over: the others hear so, it does not. */
+  unregister(id: number): Promise<void> {
+    this.cutOff.add(id);
+    this.brokerEpochs.delete(id);
+    return this.publish([]);
+  }
+
   /** The broker hears nothing of the controller any more: a zombie in the making. */
   cutOffFromController(id: number): void {
     this.cutOff.add(id);

@@ -1,7 +1,8 @@
 /**
  * One of this broker's two streams to one leader broker, for replication or for catching up, and the partitions followed on it. Dials while it has
  * partitions, says hello, attaches them all; when the stream breaks it dials again, the first time within
- * `firstRetryMs`. A new address or a new life of the leader ends the old stream at once.
+ * `firstRetryMs`. A new address or a new life of the leader ends the old stream at once; when the last partition goes
+ * elsewhere it ends once the leader had time to hear that.
  * Called by `FollowerLinks`.
  */
 import {
@@ -28,6 +29,9 @@ import type { DataLimits } from './data-limits';
 import type { LeaderEnd } from './refill';
 import { FollowedPartition, type FollowedPartitionHost } from './followed-partition';
 import { streamMethods, type StreamKind } from './stream-kind';
+
+/** For the last words on a stream, until its connection is closed. */
+const LEAVE_MS = 1_000;
 
 export interface LeaderTarget {
   readonly address: Address;
@@ -129,7 +133,7 @@ export class FollowerLink implements FollowedPartitionHost {
     if (!followed) return;
     this.followed.delete(key);
     followed.stop(nextEpoch);
-    if (this.followed.size === 0) this.close();
+    if (this.followed.size === 0) this.takeLeave();
   }
 
   /** The image or this broker's registration changed. */
@@ -137,7 +141,8 @@ export class FollowerLink implements FollowedPartitionHost {
     if (this.followed.size === 0) return;
     const target = this.host.target(this.leaderId);
     const { dialled } = this;
-    if (dialled && (!target || !sameTarget(target, dialled))) this.hangUp();
+    // One whose registration ended may still lead: it hears of its end when its followers leave.
+    if (dialled && target && !sameTarget(target, dialled)) this.hangUp();
     if (target && !this.stream) {
       this.failures = 0;
       this.dial();
@@ -234,6 +239,18 @@ export class FollowerLink implements FollowedPartitionHost {
     this.greeted = false;
     this.helloTimer?.cancel();
     for (const followed of this.followed.values()) followed.streamClosed();
+  }
+
+  /** Nothing is followed here any more: what was said last still arrives. */
+  private takeLeave(): void {
+    const { stream, connection, clock } = this;
+    if (stream && this.greeted) {
+      this.forgetStream();
+      this.connection = undefined;
+      stream.end();
+      clock.setTimer(LEAVE_MS, () => connection?.close(), { unref: true });
+    }
+    this.hangUp();
   }
 
   private hangUp(): void {
