@@ -91,6 +91,8 @@ export interface ClusterMetadata {
   ): Promise<PartitionView & { leader: BrokerNode }>;
   /** A broker refused or vanished: forget this leader (or take the hint that the error carries), refresh soon. */
   reportFailure(topic: string, partition: number, leaderEpoch: number, error: TributaryError): void;
+  /** Begins a read of this topic where the last one is long ago. Waits for nothing. */
+  refreshIfOld(topic: string): void;
   /** Forces a fresh read of these topics. */
   refresh(topics: readonly string[], deadline: Deadline): Promise<void>;
   snapshot(deadline: Deadline): Promise<ClusterSnapshot>;

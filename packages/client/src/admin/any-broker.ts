@@ -36,23 +36,26 @@ export async function askAnyBroker<Input, Request, ResponseInput, Response>(
 ): Promise<Response> {
   let maybeDone = false;
   for (let attempt = 0; ; attempt += 1) {
-    deadline.check(`calling ${method.path}`);
     const { remainingMs } = deadline;
     // Whoever stands still leaves time for another one.
     const timeoutMs =
       kind === 'question' ? Math.min(QUESTION_ATTEMPT_MS, remainingMs / 2) : remainingMs;
+    let isSent = false;
     try {
+      deadline.check(`calling ${method.path}`);
       const broker = await context.metadata.anyBroker(attempt, deadline);
+      isSent = true;
       return await context.connections.to(broker).call(method, request, {
         timeoutMs: Math.max(1, timeoutMs),
         ...(deadline.signal ? { signal: deadline.signal } : {}),
       });
     } catch (thrown) {
       const error = TributaryError.from(thrown);
-      maybeDone ||= kind !== 'question' && isUnclear(error);
+      maybeDone ||= isSent && isUnclear(error);
       const waitMs = backoffMs(attempt, context.random);
       const last = attempt + 1 >= MAX_ATTEMPTS || waitMs >= deadline.remainingMs;
-      if (last || !mayRepeat(error, kind)) throw maybeDone ? asMaybeWritten(error) : error;
+      const again = isSent ? mayRepeat(error, kind) : error.retriable;
+      if (last || !again) throw kind === 'question' ? error : withFate(error, maybeDone);
       await sleep(context.clock, waitMs, deadline.signal);
     }
   }
@@ -71,6 +74,8 @@ function isUnclear({ code, outcome, details }: TributaryError): boolean {
   return (LOST.has(code) || code === 'CANCELLED') && details['refused'] !== true;
 }
 
-function asMaybeWritten(error: TributaryError): TributaryError {
-  return error.outcome === 'written' ? error : error.withOutcome('maybe written');
+/** Where nothing is in doubt, what a broker said stands. */
+function withFate(error: TributaryError, maybeDone: boolean): TributaryError {
+  if (error.outcome === 'written') return error;
+  return error.withOutcome(maybeDone ? 'maybe written' : 'not written');
 }

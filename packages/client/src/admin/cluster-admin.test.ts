@@ -84,6 +84,15 @@ describe('alterTopic', () => {
     expect(clock.now()).toBeLessThan(5_100);
   });
 
+  test('no broker to be reached: not written', async () => {
+    const { admin, cluster, done } = await world();
+    for (const broker of [1, 2, 3]) cluster.crash(broker);
+    const altering = admin.alterTopic('orders', { partitions: 6 }, { timeoutMs: 5_000 });
+    await expect(done(altering)).rejects.toMatchObject({ outcome: 'not written' });
+    const creating = admin.createTopic({ topic: 'orders' }, { timeoutMs: 5_000 });
+    await expect(done(creating)).rejects.toMatchObject({ outcome: 'not written' });
+  });
+
   test('a name that no topic can have goes nowhere', async () => {
     const { admin, calls } = await world();
     await expect(admin.alterTopic('a b', { partitions: 6 })).rejects.toMatchObject({

@@ -44,7 +44,7 @@ export class Committer {
         ),
     );
     this.running ??= this.run();
-    const errors = await deadline.race(Promise.all(settled), 'committing');
+    const errors = await deadline.race(Promise.all(settled), 'committing').catch(unclear);
     const failed = errors.find((error) => error !== undefined);
     if (failed) throw failed;
   }
@@ -59,7 +59,7 @@ export class Committer {
     for (let failures = 0; this.waiting.length > 0;) {
       const batch = this.waiting.filter(({ deadline }) => !over(deadline));
       for (const late of this.waiting) {
-        if (over(late.deadline)) late.settle(new TributaryError('TIMEOUT', 'the commit is late'));
+        if (over(late.deadline)) late.settle(tooLate());
       }
       this.waiting = [];
       if (batch.length === 0) continue;
@@ -96,9 +96,18 @@ export class Committer {
   }
 }
 
+/** It waits, or is on its way, and nobody waits for it any longer. */
+function unclear(thrown: unknown): never {
+  throw TributaryError.from(thrown).withOutcome('maybe written');
+}
+
 /** The membership is over, or the ownership: trying again cannot help. */
 function mayRetry(error: TributaryError): boolean {
   return error.retriable && error.code !== 'UNKNOWN_MEMBER' && error.code !== 'SESSION_EXPIRED';
+}
+
+function tooLate(): TributaryError {
+  return new TributaryError('TIMEOUT', 'the commit is late', { outcome: 'not written' });
 }
 
 function over(deadline: Deadline): boolean {

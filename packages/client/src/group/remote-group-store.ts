@@ -120,7 +120,7 @@ export class RemoteGroupStore implements GroupStore {
       deadline.check(what);
       try {
         const broker = await metadata.anyBroker(attempt, deadline);
-        const attemptMs = Math.min(ATTEMPT_TIMEOUT_MS, deadline.remainingMs);
+        const attemptMs = Math.min(ATTEMPT_TIMEOUT_MS, deadline.remainingMs / 2);
         return await work(broker, Deadline.after(clock, attemptMs, either));
       } catch (thrown) {
         const error = TributaryError.from(thrown);

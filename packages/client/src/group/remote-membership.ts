@@ -175,7 +175,8 @@ export class RemoteMembership implements GroupMembership {
   private redial(error: TributaryError, attempt: number): void {
     const { clock, random } = this.context;
     if (error.code === 'UNKNOWN_MEMBER' || error.details.refused === true) return this.lose(error);
-    const delayMs = attempt === 0 ? 0 : backoffMs(attempt - 1, random, { maxMs: REDIAL_MAX_MS });
+    // Also the first time: a broker that restarts loses all its members at once.
+    const delayMs = backoffMs(attempt, random, { maxMs: REDIAL_MAX_MS });
     this.redialTimer = clock.setTimer(delayMs, () => void this.dial(attempt));
   }
 

@@ -1,7 +1,7 @@
 import { Deadline, seededRandom, TributaryError } from '@tributary/common';
 import { SimulatedClock } from '@tributary/testkit';
 import type { BrokerNode, ClusterSnapshot, MetadataSource, TopicView } from '../seams';
-import { MetadataCache } from './metadata-cache';
+import { METADATA_MAX_AGE_MS, MetadataCache } from './metadata-cache';
 
 const nodes = [1, 2, 3].map((brokerId): BrokerNode => {
   return { brokerId, brokerEpoch: 1, address: { host: `b${brokerId}`, port: 9292 } };
@@ -81,6 +81,21 @@ describe('reading on demand', () => {
     const others = ['b', 'c', 'b'].map((topic) => cache.refresh([topic], within(100)));
     await clock.settleWithin(Promise.all([first, ...others]), 100);
     expect(source.reads).toEqual([['a'], ['b', 'c']]);
+  });
+
+  test('a topic in use is read again after a while, once, beside what goes on', async () => {
+    const { clock, source, cache, within } = setup();
+    source.topics = [view('a', [1, 1])];
+    await clock.settleWithin(cache.topic('orders', within(100)), 1_000);
+    cache.refreshIfOld('orders');
+    await clock.advance(METADATA_MAX_AGE_MS);
+    expect(source.reads).toHaveLength(1);
+    source.topics = [view('a', [1, 1], [2, 1])];
+    for (let time = 0; time < 3; time += 1) cache.refreshIfOld('orders');
+    expect(cache.cached('orders')?.partitions).toHaveLength(1);
+    await clock.advance(1_000);
+    expect(cache.cached('orders')?.partitions).toHaveLength(2);
+    expect(source.reads).toHaveLength(2);
   });
 
   test('a failed read fails its callers, not the next read', async () => {

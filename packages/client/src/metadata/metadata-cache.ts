@@ -31,6 +31,9 @@ export const UNKNOWN_TOPIC_GRACE_MS = 1_500;
 /** Longest wait between looks for a leader, in an outage that lasts. */
 export const MAX_LEADER_POLL_MS = 250;
 
+/** A topic in use is read again after this: partitions may have been added. */
+export const METADATA_MAX_AGE_MS = 60_000;
+
 export interface MetadataCacheOptions {
   /** Bound of one read. */
   readonly requestTimeoutMs: number;
@@ -45,6 +48,8 @@ interface Round {
 
 export class MetadataCache implements ClusterMetadata {
   private readonly topics = new Map<string, CachedTopic>();
+  /** When each was read, or its next read was asked for. */
+  private readonly readAt = new Map<string, number>();
   private brokers = new Map<number, BrokerNode>();
   private running: Promise<void> | undefined;
   private next: Round | undefined;
@@ -59,6 +64,13 @@ export class MetadataCache implements ClusterMetadata {
   cached(topic: string): TopicView | undefined {
     const entry = this.topics.get(topic);
     return entry && !entry.absent ? entry.view : undefined;
+  }
+
+  refreshIfOld(topic: string): void {
+    const now = this.clock.now();
+    if (now - (this.readAt.get(topic) ?? now) < METADATA_MAX_AGE_MS) return;
+    this.readAt.set(topic, now);
+    this.enqueue([topic]).catch(() => undefined); // nobody waits for it
   }
 
   async topic(topic: string, deadline: Deadline): Promise<TopicView> {
@@ -189,12 +201,18 @@ export class MetadataCache implements ClusterMetadata {
 
   private take(topic: string, fresh: TopicView | undefined): void {
     const merged = mergeTopic(this.topics.get(topic), fresh);
-    this.topics.delete(topic);
+    this.forget(topic);
     if (!merged) return;
     this.topics.set(topic, merged);
+    this.readAt.set(topic, this.clock.now());
     if (this.topics.size <= MAX_CACHED_TOPICS) return;
     const oldest = this.topics.keys().next();
-    if (!oldest.done) this.topics.delete(oldest.value);
+    if (!oldest.done) this.forget(oldest.value);
+  }
+
+  private forget(topic: string): void {
+    this.topics.delete(topic);
+    this.readAt.delete(topic);
   }
 
   private takeBrokers(brokers: readonly BrokerNode[]): void {

@@ -60,7 +60,8 @@ export class Admission {
     const lane = this.lanes.get(send.topic);
     if (!lane) {
       const view = this.context.metadata.cached(send.topic);
-      if (view && this.budget.tryTake(send.bytes)) return this.enter(view, send);
+      const isKnown = view !== undefined && hasPartition(view, send);
+      if (isKnown && this.budget.tryTake(send.bytes)) return this.enter(view, send);
     }
     if (this.waiting >= MAX_WAITING_SENDS) return send.delivery.failed(overloaded());
     this.waiting += 1;
@@ -130,7 +131,11 @@ export class Admission {
     const deadline = Deadline.after(clock, Math.max(0, remainingMs), closing);
     if (!this.budget.tryTake(send.bytes)) await this.waitForRoom(send.bytes, deadline);
     try {
-      const view = metadata.cached(send.topic) ?? (await metadata.topic(send.topic, deadline));
+      let view = metadata.cached(send.topic) ?? (await metadata.topic(send.topic, deadline));
+      if (!hasPartition(view, send)) {
+        await metadata.refresh([send.topic], deadline);
+        view = await metadata.topic(send.topic, deadline);
+      }
       deadline.check('waiting for room in the buffer of the producer');
       // Withdrawn or ended while it waited: the room goes back.
       if (send.stage === 'waiting') return this.enter(view, send);
@@ -176,6 +181,11 @@ export class Admission {
     send.stage = 'withdrawn';
     send.delivery.failed(error.withOutcome('not written'));
   }
+}
+
+/** False: it may have been added since the topic was read. What is no partition at all is refused later. */
+function hasPartition({ partitions }: TopicView, { partition }: Send): boolean {
+  return partition === undefined || !(partition >= partitions.length);
 }
 
 function overloaded(): TributaryError {

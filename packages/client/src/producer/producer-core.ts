@@ -83,6 +83,7 @@ export class ProducerCore implements SenderHost {
   }
 
   batchCompleted(topic: string, partition: number): void {
+    this.context.metadata.refreshIfOld(topic);
     const view = this.views.get(topic);
     if (view) this.partitioner.batchCompleted(view, partition);
   }

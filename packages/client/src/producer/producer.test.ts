@@ -1,6 +1,7 @@
 import { seededRandom, TributaryError } from '@tributary/common';
 import { CODEC_NAMES, CodecSet, standardCodecs } from '@tributary/record';
 import { ScriptedCluster, SimulatedClock, type ScriptedClusterOptions } from '@tributary/testkit';
+import { METADATA_MAX_AGE_MS } from '../metadata/metadata-cache';
 import { createClient, json, string, type Client, type ProducerOptions } from '..';
 
 interface World {
@@ -168,6 +169,22 @@ describe('sending', () => {
       { status: 'fulfilled', value: expect.objectContaining({ offset: 1n }) },
     ]);
     expect(await producer.sendBatch('orders', [])).toEqual([]);
+  });
+
+  test('a partition that was added since is found when a record names it; keyless records get there, too', async () => {
+    const { clock, cluster, client } = await world();
+    cluster.createTopic('grown', 1);
+    const producer = client.producer(text);
+    const send = (record: object) => clock.settleWithin(producer.send('grown', { value: 'x', ...record }), 5_000); // prettier-ignore
+    await send({});
+    cluster.addPartition('grown');
+    const both = [producer.send('grown', { value: 'a', partition: 1 }), producer.send('grown', { value: 'b', partition: 0 })]; // prettier-ignore
+    expect(await clock.settleWithin(Promise.all(both), 5_000)).toMatchObject([{ partition: 1, offset: 0n }, { partition: 0 }]); // prettier-ignore
+    expect(cluster.metadataReads).toBeLessThan(5);
+    cluster.addPartition('grown');
+    await clock.advance(METADATA_MAX_AGE_MS);
+    for (let n = 0; n < 40; n += 1) await send({});
+    expect(cluster.partition('grown', 2).values).toContain('x');
   });
 
   test('ten thousand records in order, several batches in flight', async () => {

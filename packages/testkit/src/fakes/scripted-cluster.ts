@@ -111,6 +111,14 @@ export class ScriptedCluster implements ScriptedHost {
     });
   }
 
+  /** As an alteration would: one more, led by broker 1. */
+  addPartition(topic: string): void {
+    const before = this.topics.get(topic);
+    assert(before, `no topic ${topic}`);
+    const added = new ScriptedPartition(before.partitions.length, 1, 1, 1024 * 1024 + 12);
+    this.topics.set(topic, { ...before, partitions: [...before.partitions, added] });
+  }
+
   deleteTopic(topic: string): void {
     this.topics.delete(topic);
   }

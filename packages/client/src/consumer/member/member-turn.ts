@@ -14,6 +14,9 @@ import type {
   Step,
 } from './member-state';
 
+/** Shortest wait before a retry. */
+const RETRY_MIN_MS = 5;
+
 type Draft = { -readonly [K in keyof MemberState]: MemberState[K] } & { slots: Map<string, Slot> };
 
 export class MemberTurn {
@@ -52,11 +55,11 @@ export class MemberTurn {
     }
   }
 
-  /** Time of the retry after failure number `attempt` (from 0): between half of the backoff and all of it. */
+  /** Time of the retry after failure number `attempt` (from 0): full jitter, as in common/backoff. */
   after(attempt: number): number {
     const { retryBaseMs, retryMaxMs } = this.options;
     const backoff = Math.min(retryMaxMs, retryBaseMs * 2 ** Math.min(attempt, 20));
-    return this.now + backoff * (0.5 + this.moment.jitter / 2);
+    return this.now + Math.max(RETRY_MIN_MS, backoff * this.moment.jitter);
   }
 
   /** Counts a failure and says when to try again. */
