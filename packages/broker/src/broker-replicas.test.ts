@@ -58,6 +58,24 @@ class World {
     return created.topicId;
   }
 
+  async deleteTopic(topic: string): Promise<void> {
+    const through = [...this.nodes.keys()][0]!;
+    const request = { topic, timeoutMs: 15_000 };
+    await this.call(through, (connection) =>
+      connection.call(methods.admin.deleteTopic, request, { timeoutMs: 16_000 }),
+    );
+  }
+
+  replicasOn(...brokerIds: number[]): number {
+    return brokerIds.reduce((sum, id) => sum + this.topicIdsOn(id).length, 0);
+  }
+
+  /** One per replica. */
+  topicIdsOn(brokerId: number): string[] {
+    const partitions = this.nodes.get(brokerId)?.broker.status().partitions ?? [];
+    return partitions.map(({ topicId }) => topicId);
+  }
+
   leaders(): Map<number, number[]> {
     const leaders = new Map<number, number[]>();
     for (const [brokerId, { broker }] of this.nodes) {
@@ -233,6 +251,26 @@ describe('whole brokers in a simulated world', () => {
     for (const partition of [0, 1, 2]) {
       expect(await world.fetch(topicId, partition)).toEqual(['after 1', 'after 2', 'after 3']);
     }
+  });
+
+  it('deleted while a broker was away and created again: the broker deletes the old one and takes up the new one', async () => {
+    const world = new World();
+    await world.start(1, 2, 3, 4);
+    const first = await world.createTopic('orders', 2);
+    for (const partition of [0, 1]) await world.produce(first, partition, 'old');
+    expect(world.replicasOn(1, 2, 3, 4)).toBe(6);
+    const away = [1, 2, 3, 4].find((id) => world.replicasOn(id) > 0)!;
+    const left = [1, 2, 3, 4].filter((id) => id !== away);
+    world.crash(away);
+    await world.deleteTopic('orders');
+    const second = await world.createTopic('orders', 2);
+    for (const partition of [0, 1]) await world.produce(second, partition, 'new');
+    await world.start(away);
+    const kept = (): string[] => world.disks.get(away)!.mount().list('/data');
+    await world.until(() => !kept().some((name) => /^orders-|stray|delete/.test(name)));
+    await world.until(() => world.ensemble.peek('/admin/deleted_topics')?.names.length === 0);
+    for (const id of left) expect(world.topicIdsOn(id)).not.toContain(first);
+    for (const partition of [0, 1]) expect(await world.fetch(second, partition)).toEqual(['new']);
   });
 
   it('a topic deleted and created again holds nothing of the old one', async () => {

@@ -30,6 +30,7 @@ import {
 import type { StepSettings } from './step-settings';
 import { topicRules } from './topic-rules';
 import { brokerInfoOf, isSeenEligible, wireState } from './wire-state';
+import { summarize, type PartitionNote } from './journal-summary';
 
 export interface Step {
   readonly state: ControllerState;
@@ -42,6 +43,7 @@ export class ControllerDraft {
   private readonly effects: ControllerEffect[] = [];
   private readonly after: ControllerEffect[] = [];
   private readonly writes: KeyedWrite[] = [];
+  private readonly notes: PartitionNote[] = [];
   private readonly imaged = new Set<number>();
   private readonly published = {
     brokers: new Set<number>(),
@@ -211,6 +213,11 @@ export class ControllerDraft {
     this.effects.push({ type: 'journal', entry: { who, what, why } });
   }
 
+  /** Those of one step and one reason become one entry where they are many. */
+  journalPartition(note: PartitionNote): void {
+    this.notes.push(note);
+  }
+
   finish(): Step {
     const isDirty = this.isPublicationDirty();
     const sequence = this.base.sequence + (isDirty ? 1 : 0);
@@ -218,6 +225,7 @@ export class ControllerDraft {
       const broker = this.broker(brokerId);
       if (broker) this.setBroker({ ...broker, imageSequence: sequence });
     }
+    for (const { who, what, why } of summarize(this.notes)) this.journal(who, what, why);
     const effects = [...this.effects];
     if (this.writes.length > 0) effects.push({ type: 'write-states', writes: this.writes });
     if (isDirty) effects.push(...this.publication(sequence));

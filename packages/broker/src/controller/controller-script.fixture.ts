@@ -77,6 +77,7 @@ export class ControllerScript {
   private updates: EffectOf<'update-topic'>[] = [];
   private settingsWrites: EffectOf<'write-settings'>[] = [];
   private readonly stops: { readonly brokerId: number; readonly topicId: string }[] = [];
+  readonly journal: string[] = [];
   /** What commands were answered with, newest last. */
   readonly answers: CommandInFlight['answer'][] = [];
 
@@ -301,6 +302,10 @@ export class ControllerScript {
     if (effect.type === 'write-states') this.pending.push(...effect.writes);
     if (effect.type === 'update-topic') this.updates.push(effect);
     if (effect.type === 'write-settings') this.settingsWrites.push(effect);
+    if (effect.type === 'journal') {
+      const { who, what, why } = effect.entry;
+      this.journal.push(`${who}: ${what} (${why})`);
+    }
     if (effect.type === 'answer-command') this.answers.push(effect.answer);
     if (effect.type === 'publish') {
       for (const [brokerId, stops] of effect.publication.stopReplicas) {

@@ -114,8 +114,9 @@ function takeIn(
   if (draft.allTopics().get(topicId)?.published) draft.publishPartition(next);
   tellRemoved(draft, topicId, partition);
   if (write.request) draft.answerState(write.request, next);
-  const who = `${stored.topic}-${partition}`;
-  draft.journal(who, describe(stored, stored.partitionEpoch), write.why);
+  const { topic, leader } = stored;
+  const what = describe(stored, stored.partitionEpoch);
+  draft.journalPartition({ topic, partition, leader, what, why: write.why });
 }
 
 /** Somebody else wrote: what is there now counts; what was wanted is decided again, or dropped. */
