@@ -7,12 +7,12 @@ import { defaultTopicConfig, seededRandom, silentLogger, TributaryError } from '
 import { assignOffsetAndEpoch, splitBatches } from '@tributary/record';
 import {
   makeBatch,
-  openTestLog,
   readWholeLog,
   SimulatedClock,
   SimulatedDisk,
   TEST_TOPIC_ID,
 } from '@tributary/testkit';
+import { describeLog, fromScratch } from './crash-check.fixture';
 import type { Log } from './log';
 import { LogDirectory } from './log-directory';
 
@@ -23,7 +23,6 @@ const config = {
   maxMessageBytes: 20_000,
   retentionMs: -1,
 };
-const directory = '/data/orders-0';
 
 /** All that may be found: every history that there was, and what of the last one is surely on the device. */
 class Witness {
@@ -218,8 +217,8 @@ async function check({ disk, clock, witness }: Machine): Promise<void> {
   const mustHave = witness.current[witness.synced - 1];
   if (mustHave) expect(log.logEndOffset).toBeGreaterThan(Number(mustHave.readBigInt64BE(0)));
   if (mustHave && witness.histories.length === 1) expect(found.length).toBeGreaterThan(0);
-  const scratch = await fromScratch(disk, log, clock);
-  expect(describe(log)).toEqual(describe(scratch));
+  const scratch = await fromScratch(disk, log, { config, clock });
+  expect(describeLog(log)).toEqual(describeLog(scratch));
 }
 
 function isPrefixOfSome(histories: Buffer[][], found: Buffer[], start: number): boolean {
@@ -231,38 +230,4 @@ function isPrefixOfSome(histories: Buffer[][], found: Buffer[], start: number): 
 
 function lastOffsetOf(batch: Buffer): number {
   return Number(batch.readBigInt64BE(0)) + batch.readInt32BE(23);
-}
-
-/** The segment files alone, on an empty disk. */
-async function fromScratch(disk: SimulatedDisk, log: Log, clock: SimulatedClock): Promise<Log> {
-  const bare = new SimulatedDisk();
-  bare.makeDirectory(directory);
-  for (const { file, size } of log['state'].segments.all) {
-    const copy = bare.openFile(file.path, { create: true });
-    copy.append([disk.openFile(file.path).read(0, size)]);
-    copy.close();
-  }
-  const { logStartOffset } = log;
-  return openTestLog(bare, directory, { config, clock, recover: true, logStartOffset });
-}
-
-/** What the files around the segments say, and what they answer. */
-function describe(log: Log): object {
-  const { segments, epochs, producers } = log['state'];
-  const end = log.logEndOffset;
-  return {
-    range: [log.logStartOffset, end],
-    indexes: segments.all.map((segment) => {
-      segment.load();
-      const { offsetIndex } = segment;
-      return offsetIndex['bytes'].toString('hex', 0, offsetIndex.count * 8);
-    }),
-    times: Array.from({ length: 60 }, (_, i) => log.offsetForTimestamp(995 + i, Infinity)),
-    latest: log.maxTimestamp(Infinity),
-    // An epoch in which nothing was written is in no segment.
-    epochs: epochs.entries
-      .filter(({ startOffset }) => startOffset < end)
-      .map(({ epoch, startOffset }) => [epoch, Math.max(startOffset, log.logStartOffset)]),
-    producers: [...producers.states.entries],
-  };
 }
