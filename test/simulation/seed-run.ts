@@ -51,6 +51,14 @@ export interface SeedRunOptions {
 /** Fewer is no test: load and faults go on until both are reached. */
 export const MIN_STEPS = 5_000;
 export const MIN_FAULTS = 5;
+/** So that catch-up streams take part: a follower is moved there, and back, within what a run writes. */
+const fewBytesAreFar = {
+  catchUpFromBytes: 1_500,
+  catchUpUntilBytes: 300,
+  catchUpPushBytes: 300,
+  catchUpCreditBytes: 1_000,
+};
+
 /** A run that reaches it hangs. */
 const RUN_MS = 15 * 60_000;
 const MAX_LOAD_MS = 60_000;
@@ -91,7 +99,7 @@ export class SeedRun {
       brokers,
       sessionTimeoutMs,
       syncMs,
-      dataLimits: { replicaLagTimeMaxMs },
+      dataLimits: { ...fewBytesAreFar, replicaLagTimeMaxMs },
       maintenanceIntervalMs: 2_000,
       coordinatorFaults: this.trouble,
       observer: this.lives,
