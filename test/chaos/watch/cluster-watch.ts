@@ -11,6 +11,7 @@ const POLL_EVERY_MS = 20;
 const MANY_PARTITIONS = 200;
 const POLL_MANY_EVERY_MS = 200;
 const ANSWER_WITHIN_MS = 1_000;
+const ANSWERS_COUNTED = 3;
 /** Elections named one by one in a line of the timeline. */
 const MAX_NAMED = 24;
 
@@ -29,7 +30,9 @@ export class ClusterWatch {
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
   private polling: Promise<void> = Promise.resolve();
-  private ineligible = new Set<number>();
+  private readonly ineligible = new Set<number>();
+  /** Who may lead, in the last answers: one of them may come from a broker that is cut off. */
+  private readonly eligible: ReadonlySet<number>[] = [];
   private controllerId: number | undefined;
   private controllerEpoch = 0;
   /** As of the end of the last look at all topics. */
@@ -136,11 +139,13 @@ export class ClusterWatch {
         this.timeline.note(`controller moved from broker ${this.controllerId} to ${now}`);
       this.controllerId = now;
     }
-    const eligible = new Set(
-      cluster.brokers.filter((broker) => broker.eligible).map(({ brokerId }) => brokerId),
+    this.eligible.push(
+      new Set(cluster.brokers.filter(({ eligible }) => eligible).map(({ brokerId }) => brokerId)),
     );
+    if (this.eligible.length > ANSWERS_COUNTED) this.eligible.shift();
     for (const broker of this.brokerIds) {
-      const out = !eligible.has(broker);
+      const votes = this.eligible.filter((answer) => answer.has(broker)).length;
+      const out = votes * 2 < this.eligible.length;
       if (out === this.ineligible.has(broker)) continue;
       this.timeline.note(out ? `noticed: broker ${broker} is out` : `broker ${broker} is back`);
       if (out) this.ineligible.add(broker);
