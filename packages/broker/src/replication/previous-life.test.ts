@@ -4,7 +4,8 @@ import { dataWorld, type World } from './data-world.fixture';
 
 /** Broker 2 had three records committed; its machine went down, and the last two were not synced. */
 async function worldAfterMachineCrash(): Promise<World> {
-  const w = await dataWorld([1, 2]);
+  // One batch at a time.
+  const w = await dataWorld([1, 2], { maxPushBytes: 1, attachCreditBytes: 1 });
   await w.cluster.createTopic([[1, 2]]);
   for (const value of ['a', 'b', 'c']) await w.within(w.cluster.produce(1, [value]));
   w.cluster.crash(2);
@@ -39,6 +40,8 @@ it('a replica says that it is complete again once it has all that its leader has
   await w.clock.advance(2_000);
   expect(manager.localReplicas()).toMatchObject([{ logEndOffset: 1, completeAgain: false }]);
   w.network.heal();
+  await w.until(() => w.log(2).logEndOffset === 2);
+  expect(manager.localReplicas()).toMatchObject([{ logEndOffset: 2, completeAgain: false }]);
   await w.until(() => manager.localReplicas()[0]?.completeAgain === true);
   expect(manager.localReplicas()).toMatchObject([{ logEndOffset: 3, cutBelowHighWatermark: true }]);
   await w.close();
