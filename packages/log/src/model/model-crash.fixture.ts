@@ -67,7 +67,11 @@ function epochsAfter(
   maxEpoch: number,
 ): readonly ModelEpoch[] & ModelEpoch[] {
   const { end, hasDurableEpoch } = found;
-  const written = found.epochs.filter(({ startOffset }) => startOffset < end);
+  // One that lost its batches to a gap may be gone with a torn file: nobody needs it.
+  const needed = new Set([...found.batches, ...entries].map(({ epoch }) => epoch));
+  const written = found.epochs.filter(
+    ({ epoch, startOffset }) => startOffset < end && needed.has(epoch),
+  );
   const writtenEpoch = written.at(-1)?.epoch ?? -1;
   const last = entries.at(-1);
   // Of a log without a record the last one that was written may stand there, too.
