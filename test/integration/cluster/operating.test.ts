@@ -1,5 +1,6 @@
 /** A person operates a running cluster, through `trib`: real brokers, real connections, an application that goes on. */
-import { string } from '@tributary/client';
+import { setTimeout as pause } from 'node:timers/promises';
+import { string, type PartitionDescription, type TopicDescription } from '@tributary/client';
 import { startTestCluster, type TestCluster } from '@tributary/testing';
 import { trib } from './trib';
 
@@ -7,7 +8,7 @@ let cluster: TestCluster;
 let brokers: string[];
 
 beforeAll(async () => {
-  cluster = await startTestCluster({ brokers: 4 });
+  cluster = await startTestCluster({ brokers: 4, sessionTimeoutMs: 2_000 });
   brokers = ['--brokers', cluster.brokers.join(',')];
 }, 60_000);
 
@@ -24,17 +25,8 @@ async function json<T>(line: string): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-interface Described {
-  readonly configs: Record<string, string>;
-  readonly partitions: {
-    readonly leader: number | null;
-    readonly replicas: number[];
-    readonly isr: number[];
-    readonly addingReplicas: number[];
-  }[];
-}
-
-const describeTopic = (topic: string): Promise<Described> => json(`topic describe ${topic}`);
+const describeTopic = (topic: string): Promise<TopicDescription> =>
+  cluster.client().admin().describeTopic(topic, { offsets: false });
 
 test('settings are changed and partitions added while the topic is in use', async () => {
   const client = cluster.client();
@@ -141,4 +133,45 @@ test('settings of brokers apply while they run', async () => {
 test('a group that nobody used is told apart from an empty one', async () => {
   const { code, stderr } = await run('group describe nobody');
   expect([code, stderr]).toEqual([3, expect.stringContaining('code=UNKNOWN_GROUP')]);
+});
+
+test('preferred leaders: given back by command, and nothing to do is no failure', async () => {
+  const client = cluster.client();
+  await client.admin().createTopic({ topic: 'turned', partitions: 1, replicationFactor: 3 });
+  const [before] = (await describeTopic('turned')).partitions;
+  expect(await run(`broker drain ${before!.leader} --wait`)).toMatchObject({ code: 0 });
+  expect(await run(`broker return ${before!.leader} --wait`)).toMatchObject({ code: 0 });
+  expect(await run('topic elect turned')).toMatchObject({ code: 0 });
+  expect((await describeTopic('turned')).partitions[0]?.leader).toBe(before!.leader);
+  expect(await json('topic elect turned')).toEqual([]);
+});
+
+test('an unclean election asks first; who had read what is lost is told', async () => {
+  const client = cluster.client();
+  const configs = { 'min.insync.replicas': '1' };
+  await client.admin().createTopic({ topic: 'risky', partitions: 1, configs });
+  expect(await run('topic reassign risky --replicas 3,4 --wait')).toMatchObject({ code: 0 });
+  const until = async (holds: (partition: PartitionDescription) => boolean) => {
+    while (!holds((await describeTopic('risky')).partitions[0]!)) await pause(100);
+  };
+  await until(({ leader }) => leader === 3);
+  const producer = client.producer({ value: string() });
+  await producer.send('risky', { value: 'kept' });
+  await cluster.kill(4);
+  await until(({ isr }) => isr.join() === '3');
+  await producer.send('risky', { value: 'lost' });
+  const records = client.consumer({ topics: ['risky'], value: string() }).records();
+  expect((await records.next()).value).toMatchObject({ value: 'kept' });
+  expect((await records.next()).value).toMatchObject({ value: 'lost', offset: 1n });
+  await cluster.kill(3);
+  await cluster.start(4);
+  await until(({ leader }) => leader === undefined);
+
+  const asked = await run('topic elect risky --unclean');
+  expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('records of risky-0 may be lost')]); // prettier-ignore
+  expect(await run('topic elect risky --unclean --yes')).toMatchObject({ code: 0 });
+  await until(({ leader }) => leader === 4);
+  for (const value of ['new 1', 'new 2']) await producer.send('risky', { value });
+  await expect(records.next()).rejects.toMatchObject({ code: 'LOG_TRUNCATED' });
+  await cluster.start(3);
 });
