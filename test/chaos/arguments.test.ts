@@ -13,6 +13,7 @@ describe('the command line of the chaos runner', () => {
       ...{ seconds: 20, repeat: 1, seed: 1, target: undefined, json: false, zookeeperNodes: 3 },
     });
     expect(options('random')).toMatchObject({ seconds: 120 });
+    expect(options('kill-leader', '--repeat', '20')).toMatchObject({ seconds: 16, repeat: 20 });
   });
 
   test('a run is long enough for its faults: by default, and else it is refused', () => {

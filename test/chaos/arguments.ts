@@ -45,8 +45,10 @@ export function parseArguments(args: readonly string[]): ChaosCommand {
   if (zookeeperNodes === 2) throw wrong('--zookeeper-nodes is 1 or 3');
   const sessionTimeoutMs = number('--session-timeout-ms', values['session-timeout-ms'], 2_000, 10_000); // prettier-ignore
   const least = CALM_SECONDS + scenario.roundSeconds(sessionTimeoutMs / 1000);
-  const most = scenario.name === 'random' ? DEFAULT_RANDOM_SECONDS : DEFAULT_SECONDS;
-  const seconds = values.seconds ?? String(Math.max(most, Math.ceil(least)));
+  const repeat = number('--repeat', values.repeat, 1, 1000);
+  const usual = scenario.name === 'random' ? DEFAULT_RANDOM_SECONDS : DEFAULT_SECONDS;
+  // Many runs show more than long ones.
+  const seconds = values.seconds ?? String(Math.ceil(repeat > 1 ? least : Math.max(usual, least)));
   return {
     kind: 'run',
     scenario,
@@ -56,7 +58,7 @@ export function parseArguments(args: readonly string[]): ChaosCommand {
       target: oneOf('--target', values.target, targets),
       cut: oneOf('--from', values.from, cuts),
       network: oneOf('--network', values.network, networkKinds),
-      repeat: number('--repeat', values.repeat, 1, 1000),
+      repeat,
       seed: number('--seed', values.seed, 0, 2 ** 32 - 1),
       report: values.report,
       keep: values.keep === true,
@@ -80,7 +82,7 @@ export function help(): string {
     ...rows,
     '',
     'Options:',
-    '  --seconds N              length of a run: 20, or what the scenario needs; random: 120',
+    '  --seconds N              length of a run; default 20 (random: 120), or what the scenario needs',
     '  --repeat R               so many runs, each with a seed of its own; default 1',
     '  --seed S                 of the first run; default 1',
     '  --target T               leader, controller or both; default leader, with --repeat all three in turn',
