@@ -76,8 +76,8 @@ export class Broker {
       saveSessionTicket: (ticket) => this.options.saveSessionTicket?.(ticket),
       controllerEpoch: () => parts.controllerEpoch(),
       onRegistered: (brokerEpoch, controllerEpoch) => {
-        parts.receiver.raiseEpoch(controllerEpoch);
         this.onRegistered(parts, brokerEpoch);
+        parts.receiver.registered(controllerEpoch);
       },
       onExpired: () => this.onExpired(parts),
       onFatal: (error) => this.options.onFatal?.(error),

@@ -10,6 +10,8 @@ export interface ControlLimits {
   readonly heartbeatTimeoutMs: number;
   /** A dialled broker must have answered the hello within this time. */
   readonly helloTimeoutMs: number;
+  /** A hello for a registration that this broker does not know of yet is held for so long. */
+  readonly earlyHelloMs: number;
   /** Longest wait between two dials of a broker that cannot be reached. */
   readonly redialMaxMs: number;
   /** acks 0 and 1 are refused once coordinator and controller have been silent this long. */
@@ -58,6 +60,7 @@ export const defaultControlLimits: ControlLimits = {
   heartbeatIntervalMs: 500,
   heartbeatTimeoutMs: 3_000,
   helloTimeoutMs: 2_000,
+  earlyHelloMs: 500,
   redialMaxMs: 500,
   zombieGraceMs: 10_000,
   alterPartitionTimeoutMs: 5_000,

@@ -33,6 +33,7 @@ import type {
   PartitionAlterer,
   ReplicaHost,
 } from '../seams';
+import { EarlyHellos } from './early-hellos';
 import { ControlSession } from './control-session';
 import type { ControllerStream } from './controller-stream';
 
@@ -62,12 +63,14 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
   private lastHeardAt: number | undefined;
   private lastStreamEpoch: number | undefined;
   private knownBrokerEpoch = 0;
+  private readonly earlyHellos: EarlyHellos;
   private timer: Timer | undefined;
   private heartbeats = 0;
   private wasReady = false;
   private isClosed = false;
 
   constructor(private readonly options: ControlReceiverOptions) {
+    this.earlyHellos = new EarlyHellos(options.clock, options.limits.earlyHelloMs);
     this.arm();
   }
 
@@ -95,8 +98,9 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
   }
 
   /** Lower epochs are over: a controller that was deposed while this broker was away is refused. */
-  raiseEpoch(controllerEpoch: number): void {
+  registered(controllerEpoch: number): void {
     this.highestEpoch = Math.max(this.highestEpoch, controllerEpoch);
+    this.earlyHellos.release();
   }
 
   /** Of the controller whose stream is up. */
@@ -143,6 +147,7 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
   close(): void {
     this.isClosed = true;
     this.timer?.cancel();
+    this.earlyHellos.release();
     const { current } = this;
     this.forget('this broker stops');
     current?.stream.cut(new TributaryError('UNAVAILABLE', 'this broker stops'));
@@ -157,6 +162,7 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
 
   private accept(stream: ControlStream, context: CallContext): void {
     let accepted: Accepted | undefined;
+    let isHeld = false;
     const { clock, limits } = this.options;
     const noHello = clock.setTimer(limits.helloTimeoutMs, () => {
       stream.cut(new TributaryError('TIMEOUT', 'the controller did not say hello in time'));
@@ -165,7 +171,13 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
       onMessage: (message) => {
         if (accepted) return accepted.session.onMessage(message);
         noHello.cancel();
-        accepted = this.greet(stream, message, context);
+        if (isHeld) return;
+        const greet = (): void => {
+          if (!stream.closed) accepted = this.greet(stream, message, context);
+        };
+        isHeld = this.isEarly(message);
+        if (isHeld) this.earlyHellos.hold(greet);
+        else greet();
       },
       onEnd: () => stream.end(),
       onClose: (error) => {
@@ -175,6 +187,13 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
         this.options.onStream?.('down');
       },
     });
+  }
+
+  /** Of a registration that this broker does not know of yet. */
+  private isEarly({ hello }: ControlDown): boolean {
+    const own = this.options.acceptor().brokerEpoch;
+    this.knownBrokerEpoch = Math.max(this.knownBrokerEpoch, own);
+    return (hello?.expectedBrokerEpoch ?? 0) > this.knownBrokerEpoch;
   }
 
   private greet(
@@ -210,11 +229,6 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
         'STALE_CONTROLLER_EPOCH',
         `controller epoch ${controllerEpoch} is over: ${this.highestEpoch} was seen`,
       );
-    }
-    this.knownBrokerEpoch = Math.max(this.knownBrokerEpoch, own);
-    if (expected > this.knownBrokerEpoch) {
-      // The controller was faster than this broker's own coordinator to tell of its registration.
-      throw new TributaryError('UNAVAILABLE', `broker epoch ${expected} is not known here yet`);
     }
     if (own === 0 || expected !== own) {
       throw new TributaryError(

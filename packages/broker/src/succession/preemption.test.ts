@@ -5,6 +5,7 @@ import { ProcessClock, SimulatedClock } from '@tributary/testkit';
 import { sessionTimeoutMs, TestCluster } from '../control-cluster.fixture';
 import { defaultControlLimits } from '../control-limits';
 import type { ControllerStream } from '../control/controller-stream';
+import { EarlyHellos, maxEarlyHellos } from '../control/early-hellos';
 import { LossEvidence } from './loss-evidence';
 import { maxQuestionsInFlight, pollLoss } from './loss-poll';
 import type { LossAnswer, LossQuestion } from './loss-question';
@@ -164,6 +165,43 @@ describe('a controller that is lost', () => {
       return first;
     });
     expect(answer).toMatchObject({ error: { code: 'STALE_CONTROLLER_EPOCH' } });
+  });
+});
+
+describe('a controller that knows of a registration before the broker itself', () => {
+  const hello = (cluster: TestCluster, expectedBrokerEpoch: number): Promise<unknown> =>
+    cluster.call(2, async (connection) => {
+      const stream = connection.open(methods.control.session);
+      const first = new Promise((resolve, reject) => {
+        stream.handle({ onMessage: resolve, onClose: reject });
+      });
+      const said = { minVersion: 1, maxVersion: 1, brokerId: 2, senderBrokerId: 9 };
+      const hello = { hello: said, controllerId: 9, expectedBrokerEpoch };
+      stream.send({ hello, body: 'hello', controllerEpoch: 99 });
+      return first;
+    });
+
+  it('is refused after a moment when none comes', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2);
+    const before = cluster.clock.now();
+    const answer = await hello(cluster, cluster.node(2).broker.status().brokerEpoch! + 1_000);
+    expect(answer).toMatchObject({ error: { code: 'FENCED_BROKER_EPOCH' } });
+    expect(cluster.clock.now() - before).toBeGreaterThanOrEqual(limits.earlyHelloMs);
+  });
+
+  it('held ones are bounded, released in order, and each once', async () => {
+    const clock = new SimulatedClock();
+    const early = new EarlyHellos(clock, 500);
+    const greeted: number[] = [];
+    for (let index = 0; index <= maxEarlyHellos; index += 1) {
+      early.hold(() => void greeted.push(index));
+    }
+    expect(greeted).toEqual([maxEarlyHellos]);
+    early.release();
+    await clock.advance(1_000);
+    expect(greeted).toHaveLength(maxEarlyHellos + 1);
+    expect(greeted.slice(1, 4)).toEqual([0, 1, 2]);
   });
 });
 
