@@ -54,7 +54,7 @@ import { PreviousLife, type ToldStop } from './previous-life';
 import { Refills } from './refills';
 import { replicaStatuses, type ReplicaStatus } from './replica-status';
 import { RoleChanges } from './role-changes';
-import { stopReplica } from './stop-replicas';
+import { stopReplicas } from './stop-replicas';
 
 export interface ReplicaManagerOptions {
   readonly brokerId: number;
@@ -226,7 +226,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       brokerEpoch: () => this.brokerEpoch,
       checkpoint: () => this.checkpoint.write(),
     };
-    return Promise.all(requests.map((request) => stopReplica(host, request)));
+    return stopReplicas(host, requests);
   }
 
   resignAll(reason: string): void {

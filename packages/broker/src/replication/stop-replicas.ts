@@ -19,11 +19,25 @@ export interface StopReplicasHost {
   readonly checkpoint: () => Promise<void>;
 }
 
-/** Never rejects: each refusal is in its result. */
-export async function stopReplica(
+/** Never rejects: each refusal is in its result. The HWs are written once for all of them, before anything is confirmed. */
+export async function stopReplicas(
   host: StopReplicasHost,
-  request: StopReplica,
-): Promise<StopResult> {
+  requests: readonly StopReplica[],
+): Promise<StopResult[]> {
+  const results = await Promise.all(requests.map((request) => stopReplica(host, request)));
+  if (!results.some(({ dataDeleted }) => dataDeleted)) return results;
+  try {
+    await host.checkpoint();
+    return results;
+  } catch (thrown) {
+    const error = toWireError(thrown) as StopResult['error'];
+    return results.map((each) =>
+      each.dataDeleted ? { ...each, dataDeleted: false, error } : each,
+    );
+  }
+}
+
+async function stopReplica(host: StopReplicasHost, request: StopReplica): Promise<StopResult> {
   const { topicId, partition } = request;
   const key = partitionKey(topicId, partition);
   try {
@@ -55,7 +69,6 @@ async function stop(host: StopReplicasHost, key: string, request: StopReplica): 
   if (!deleteData) return false;
   host.partitions.delete(key);
   await host.logStore.delete(topicId, number);
-  await host.checkpoint();
   // Nothing there any more counts as deleted: the controller may ask twice.
   return true;
 }
