@@ -44,6 +44,8 @@ export class ControllerDraft {
   private readonly after: ControllerEffect[] = [];
   private readonly writes: KeyedWrite[] = [];
   private readonly notes: PartitionNote[] = [];
+  /** Copied in this step: written in place from then on, as thousands may change at once. */
+  private readonly ownPartitions = new Map<string, PartitionEntry[]>();
   private readonly imaged = new Set<number>();
   private readonly published = {
     brokers: new Set<number>(),
@@ -152,7 +154,14 @@ export class ControllerDraft {
   setPartition(topicId: string, partition: number, entry: PartitionEntry): void {
     const topic = this.allTopics().get(topicId);
     if (!topic) return;
-    this.setTopic({ ...topic, partitions: topic.partitions.with(partition, entry) });
+    const own = this.ownPartitions.get(topicId);
+    if (own && own === topic.partitions) {
+      own[partition] = entry;
+      return;
+    }
+    const partitions = topic.partitions.with(partition, entry);
+    this.ownPartitions.set(topicId, partitions);
+    this.setTopic({ ...topic, partitions });
   }
 
   write(write: KeyedWrite): void {

@@ -11,7 +11,7 @@ import { isLinked } from './broker-standing';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife } from './controller-event';
 import { isEligible, type PartitionEntry, type TopicState } from './controller-state';
-import { isFinishing, isStarted, moveOf, takingPart } from './replica-move';
+import { isFinishing, moveOf, takingPart, untold } from './replica-move';
 import { beginTopicUpdate } from './topic-update-duties';
 import type { Reassignment } from '@tributary/coordination';
 
@@ -23,8 +23,8 @@ export class MoveBudget {
 
   mayStart(entry: PartitionEntry): boolean {
     const move = moveOf(entry);
-    if (!move || move.joining.length === 0 || isStarted(entry, move)) return false;
-    if (!move.joining.every((id) => isEligible(this.draft.broker(id)))) return false;
+    const news = move && entry.stored ? untold(entry, move) : [];
+    if (news.length === 0 || !news.every((id) => isEligible(this.draft.broker(id)))) return false;
     this.left ??= this.draft.settings.maxMovesAtOnce - underWay(this.draft);
     return this.left > 0;
   }

@@ -23,7 +23,7 @@ import {
 } from './controller-state';
 import { longest, PartitionSeats, servingBroker, type Brokers } from './partition-seats';
 import { partitionKey } from '@tributary/common';
-import { isFinishing, isStarted, moveOf, sameSet, takingPart } from './replica-move';
+import { isFinishing, moveOf, sameSet, takingPart, untold } from './replica-move';
 
 export interface Decision {
   readonly state: StoredPartitionState;
@@ -52,10 +52,32 @@ export function decidePartition(context: PartitionContext): Decision | undefined
   if (!entry) return undefined;
   const { stored } = entry;
   if (!stored) return firstState(context, entry);
+  if (isWell(context, entry, stored)) return undefined;
   const seats = new PartitionSeats(context.topic, stored, context.brokers);
   const wish = elect(context, entry, stored, seats);
   const { replicas, ...led } = move(context, entry, seats, wish);
   return changed(context, entry, seats, led, replicas);
+}
+
+/**
+ * Nothing can be to do: there is a leader, and everybody holds the seat that the state means. Asked for every partition
+ * after every change, so it makes nothing.
+ */
+function isWell(
+  { brokers, drained }: PartitionContext,
+  entry: PartitionEntry,
+  stored: VersionedPartitionState,
+): boolean {
+  const { leader, isr, eligibleLeaders, seatEpochs, replicas } = stored;
+  if (leader < 0 || eligibleLeaders.length > 0 || drained.has(leader)) return false;
+  if (entry.adding.length > 0 || entry.removing.length > 0 || !seatEpochs || !replicas)
+    return false;
+  if (!sameSet(replicas, entry.replicas)) return false;
+  return isr.every((id) => {
+    const broker = brokers.get(id);
+    if (broker?.offline.size !== 0 || !stays(broker)) return false;
+    return broker.registration.brokerEpoch === seatEpochs.get(id);
+  });
 }
 
 /** This one leads, as was decided elsewhere: in sync, or alone where nobody in sync can. */
@@ -230,17 +252,18 @@ function move(
   const { replicas } = entry;
   const plan = moveOf(entry);
   if (!plan) return { ...wish, replicas };
-  const { target, joining } = plan;
+  const { target } = plan;
   if (isFinishing(entry, plan)) return { ...wish, replicas: target };
   const isr = wish.isr.filter((id) => target.includes(id));
   const leader = target.includes(wish.leader) ? wish.leader : successor(context, entry, seats, isr);
   if (wish.leader >= 0 && leader !== undefined && mayLeaveOut(context, wish, isr, plan)) {
     return { leader, isr, replicas: target, why: `its replicas are ${target.join(',')} now` };
   }
-  const mayTell = joining.length > 0 && (context.mayStartMove || isStarted(entry, plan));
-  if (!mayTell) return { ...wish, replicas: takingPart(entry) };
-  const why = isStarted(entry, plan) ? wish.why : `its replicas are moved to ${target.join(',')}`;
-  return { ...wish, replicas, why };
+  const news = untold(entry, plan);
+  const taking = takingPart(entry);
+  if (news.length === 0 || !context.mayStartMove) return { ...wish, replicas: taking };
+  const told = replicas.filter((id) => taking.includes(id) || news.includes(id));
+  return { ...wish, replicas: told, why: `its replicas are moved to ${target.join(',')}` };
 }
 
 /** Where none joins, as after a cancelled move, it is enough that those who stay need not those who go. */

@@ -32,28 +32,49 @@ export function reconcileAll(draft: ControllerDraft): void {
   }
 }
 
-export function reconcileTopic(draft: ControllerDraft, topicId: string): void {
+/** Partitions by topic id. */
+export function reconcileThese(
+  draft: ControllerDraft,
+  concerned: ReadonlyMap<string, readonly number[]>,
+): void {
+  for (const [topicId, partitions] of concerned) reconcileTopic(draft, topicId, partitions);
+}
+
+/** `partitions`: those of it that are concerned. Default: all. */
+export function reconcileTopic(
+  draft: ControllerDraft,
+  topicId: string,
+  partitions?: readonly number[],
+): void {
   if (draft.state.phase !== 'active') return;
   const topic = draft.allTopics().get(topicId);
   if (!topic || topic.deletion) return;
-  reconcile(draft, topic, viewOf(draft));
+  reconcile(draft, topic, viewOf(draft), partitions);
 }
 
-function reconcile(draft: ControllerDraft, topic: TopicState, view: View): void {
+function reconcile(
+  draft: ControllerDraft,
+  topic: TopicState,
+  view: View,
+  partitions: Iterable<number> = topic.partitions.keys(),
+): void {
   const { topicId } = topic.record;
-  const { moves } = view;
+  const { moves, brokers, drained, controllerEpoch } = view;
   let mayGiveBack = false;
-  topic.partitions.forEach((entry, partition) => {
-    if (entry.write || entry.isOrphan) return;
+  for (const partition of partitions) {
+    const entry = topic.partitions[partition];
+    if (!entry || entry.write || entry.isOrphan) continue;
     const mayStartMove = moves.mayStart(entry);
-    const decision = decidePartition({ ...view, topic, partition, mayStartMove });
+    // Spelled out: this is asked for every partition after every change.
+    const context = { topic, partition, brokers, drained, controllerEpoch, mayStartMove };
+    const decision = decidePartition(context);
     if (!decision) {
       mayGiveBack ||= isImbalanced(view, topic, partition);
-      return;
+      continue;
     }
     if (mayStartMove) moves.began();
     beginWrite(draft, topicId, partition, { ...decision, request: undefined });
-  });
+  }
   if (mayGiveBack) awaitSteadiness(draft);
 }
 
@@ -77,12 +98,12 @@ export function onAlteration(draft: ControllerDraft, alter: AlterRequest): void 
   beginWrite(draft, topicId, partition, { state: verdict.state, why, request: alter });
 }
 
-/** Answers the topics concerned, for another look at them. */
+/** Answers the partitions concerned, by topic id, for another look at them. */
 export function onStatesWritten(
   draft: ControllerDraft,
   outcomes: readonly WriteOutcome[],
-): ReadonlySet<string> {
-  const concerned = new Set<string>();
+): ReadonlyMap<string, readonly number[]> {
+  const concerned = new Map<string, number[]>();
   for (const outcome of outcomes) {
     const { topicId, partition, result } = outcome;
     settleElections(
@@ -93,12 +114,14 @@ export function onStatesWritten(
     );
     const entry = draft.allTopics().get(topicId)?.partitions[partition];
     if (!entry?.write) continue;
-    concerned.add(topicId);
+    const others = concerned.get(topicId);
+    if (others) others.push(partition);
+    else concerned.set(topicId, [partition]);
     if (result.ok) takeIn(draft, entry, entry.write, { ...result.state });
     else lost(draft, outcome, entry);
     for (const waiting of entry.waiting) onAlteration(draft, waiting);
   }
-  for (const topicId of concerned) publishWhenWhole(draft, topicId);
+  for (const topicId of concerned.keys()) publishWhenWhole(draft, topicId);
   return concerned;
 }
 

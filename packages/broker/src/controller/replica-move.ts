@@ -54,9 +54,13 @@ export function takingPart(entry: PartitionEntry): readonly number[] {
   return entry.stored?.replicas ?? moveOf(entry)?.origin ?? entry.replicas;
 }
 
-/** The new replicas have been told of. */
-export function isStarted(entry: PartitionEntry, move: ReplicaMove): boolean {
-  return move.joining.some((id) => takingPart(entry).includes(id));
+/**
+ * Of the target, those that have not been told of yet. Also one that was there before: a move may be changed into another
+ * while the write is on its way that leaves it out.
+ */
+export function untold(entry: PartitionEntry, { target }: ReplicaMove): number[] {
+  const taking = takingPart(entry);
+  return target.filter((id) => !taking.includes(id));
 }
 
 /** Those that go take part no longer: they are told to delete, and the target is written last. */

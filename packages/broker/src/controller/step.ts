@@ -29,7 +29,7 @@ import {
   onAlteration,
   onStatesWritten,
   reconcileAll,
-  reconcileTopic,
+  reconcileThese,
   waitingAlterations,
 } from './partition-duties';
 import { onOwedSettlement, onOwedStopped, pursueOwed, takeOwed, tellOwed } from './owed-deletions';
@@ -132,7 +132,7 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
     case 'owed-failed':
       return takeRemoval(draft, event, settings);
     case 'states-written':
-      for (const topicId of onStatesWritten(draft, event.outcomes)) reconcileTopic(draft, topicId);
+      reconcileThese(draft, onStatesWritten(draft, event.outcomes));
       decideWaiting(draft, settings);
       pursueMoves(draft);
       return pursueDeletions(draft, settings);
