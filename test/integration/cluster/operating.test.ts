@@ -1,8 +1,9 @@
 /** A person operates a running cluster, through `trib`: real brokers, real connections, an application that goes on. */
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { string, type PartitionDescription, type TopicDescription } from '@tributary/client';
 import { startTestCluster, type TestCluster } from '@tributary/testing';
-import { trib } from './trib';
+import { startTrib, trib } from './trib';
 
 let cluster: TestCluster;
 let brokers: string[];
@@ -86,12 +87,26 @@ test('replicas are moved while records come, and what was acknowledged is there 
 });
 
 test('the journal tells what was decided, and why', async () => {
+  await cluster.client().admin().createTopic({ topic: 'told', partitions: 1 });
   const { decisions } = await json<{ decisions: { who: string; what: string }[] }>(
     'cluster journal -n 1000',
   );
-  expect(decisions.some(({ who }) => who.startsWith('moved'))).toBe(true);
+  expect(decisions.some(({ who }) => who.startsWith('told'))).toBe(true);
   const { stdout } = await run('cluster journal -n 2');
   expect(stdout.trim().split('\n')).toHaveLength(2);
+});
+
+test('the journal can be followed', async () => {
+  const following = startTrib(['cluster', 'journal', '-f', '-n', '1', '--json', ...brokers]);
+  while (following.output.length === 0) await once(following.child.stdout, 'data');
+  await cluster.client().admin().createTopic({ topic: 'followed', partitions: 1 });
+  while (!following.output.toString().includes('followed')) {
+    await once(following.child.stdout, 'data');
+  }
+  following.child.kill('SIGKILL');
+  await following.finished;
+  const lines = following.output.toString().trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as object)[0]).toHaveProperty('controllerEpoch');
 });
 
 test('brokers are listed with what they hold', async () => {

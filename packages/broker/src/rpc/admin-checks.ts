@@ -3,10 +3,9 @@
  * handlers.
  */
 import { partitionName, TributaryError, validateTopicName } from '@tributary/common';
+import { maxPartitionsPerCommand } from '../controller/reassign-partitions';
 import type { MetadataImage } from '../metadata/metadata-image';
 
-/** Partitions that one request may name. */
-export const maxPartitionsPerCommand = 1_000;
 /** Settings that one request may name. */
 export const maxSettingsPerCommand = 100;
 /** Replicas of one partition. */
