@@ -273,6 +273,32 @@ describe('whole brokers in a simulated world', () => {
     for (const partition of [0, 1]) expect(await world.fetch(second, partition)).toEqual(['new']);
   });
 
+  it('a broker is decommissioned: its replicas move, nothing is lost, and it may stop for good', async () => {
+    const world = new World();
+    await world.start(1, 2, 3, 4);
+    const topicId = await world.createTopic('orders', 4);
+    for (const partition of [0, 1, 2, 3]) await world.produce(topicId, partition, 'a');
+    const leaving = 2;
+    const others = [1, 3, 4];
+    const duty = 'BROKER_DUTY_DECOMMISSIONED' as const;
+    await world.call(1, (connection) =>
+      connection.call(
+        methods.admin.alterBroker,
+        { brokerId: leaving, duty, timeoutMs: 10_000 },
+        { timeoutMs: 11_000 },
+      ),
+    );
+    await world.until(() => world.replicasOn(leaving) === 0);
+    await world.until(() => world.replicasOn(...others) === 12);
+    const left = world.disks.get(leaving)!.mount().list('/data');
+    expect(left.filter((name) => name.startsWith('orders'))).toEqual([]);
+    world.crash(leaving);
+    for (const partition of [0, 1, 2, 3]) {
+      expect(await world.produce(topicId, partition, 'b')).toBe(1);
+      expect(await world.fetch(topicId, partition)).toEqual(['a', 'b']);
+    }
+  });
+
   it('a topic deleted and created again holds nothing of the old one', async () => {
     const world = new World();
     await world.start(1, 2, 3);
