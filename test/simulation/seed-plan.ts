@@ -51,9 +51,9 @@ export function planOf(seed: number): SeedPlan {
     replicaLagTimeMaxMs: between(random, 1_500, 5_000),
     syncMs: usesSync ? between(random, 2, 80) : undefined,
     maxDelayMs: 1 + random.next() * random.next() * 20,
-    loadMs: between(random, 6_000, 12_000),
+    loadMs: between(random, 5_000, 10_000),
     writeIntervalMs: between(random, 25, 60),
-    faultIntervalMs: between(random, 300, 1_300),
+    faultIntervalMs: between(random, 150, 700),
   };
 }
 

@@ -22,7 +22,7 @@ export const faultKinds: readonly FaultKind[] = [
 ];
 
 /** In force at once. */
-const MAX_IN_FORCE = 3;
+const MAX_IN_FORCE = 4;
 
 export class Nemesis {
   /** How often each kind was begun. */

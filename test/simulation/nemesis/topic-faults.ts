@@ -7,7 +7,7 @@ const TIMEOUT_MS = 5_000;
 export const topicFaults: readonly FaultKind[] = [
   {
     name: 'topic-deleted',
-    weight: 6,
+    weight: 9,
     start(world) {
       if (!world.parts.plan.churns || !world.parts.model.current(CHURN_TOPIC)) return undefined;
       const admin = world.parts.admin.admin();
@@ -17,7 +17,7 @@ export const topicFaults: readonly FaultKind[] = [
   },
   {
     name: 'topic-created',
-    weight: 8,
+    weight: 14,
     start(world) {
       const { plan, model, admin } = world.parts;
       if (!plan.churns || model.current(CHURN_TOPIC)) return undefined;
