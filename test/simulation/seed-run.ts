@@ -17,6 +17,7 @@ import { Supervisor } from './nemesis/supervisor';
 import { CHURN_TOPIC, planOf, type PlannedTopic, type SeedPlan } from './seed-plan';
 import { EndWatcher } from './workload/end-watcher';
 import {
+  ChurnReader,
   GroupMember,
   PlainReader,
   type GroupProgress,
@@ -202,11 +203,18 @@ export class SeedRun {
       writerOf('writer', true, topics, plan.writeIntervalMs),
       writerOf('leader-writer', false, topics.slice(0, 1), plan.writeIntervalMs * 2),
     ];
+    const churn = [{ topic: CHURN_TOPIC, partitions: 1, keys: 0 }];
     if (plan.churns) {
-      const churn = [{ topic: CHURN_TOPIC, partitions: 1, keys: 0 }];
       writers.push(writerOf('churn-writer', true, churn, 100));
     }
     const context = { clock, judge, violations, topics };
+    const churnReader = plan.churns
+      ? new ChurnReader(cluster.client('churn-reader'), 'churn-reader', {
+          ...context,
+          topics: churn,
+        })
+      : undefined;
+    churnReader?.start();
     const progress: GroupProgress = new Map();
     const group = { name: 'billing', progress };
     const reader = new PlainReader(cluster.client('reader'), 'reader', context);
@@ -215,7 +223,7 @@ export class SeedRun {
     );
     const watcher = new EndWatcher(cluster.client('watcher'), context);
     for (const one of [...writers, reader, ...members, watcher]) one.start();
-    return { topics, writers, reader, members, watcher, progress };
+    return { topics, writers, reader, churnReader, members, watcher, progress };
   }
 
   private async underLoad(load: Load, nemesis: Nemesis): Promise<void> {
@@ -238,7 +246,7 @@ export class SeedRun {
   }
 
   private async settle(load: Load): Promise<void> {
-    const { writers, reader, members, watcher, progress } = load;
+    const { writers, reader, churnReader, members, watcher, progress } = load;
     const checks = new SettledChecks(this.cluster, this.model, this.violations);
     await this.until('L2', () =>
       writers.flatMap(({ pending }) =>
@@ -265,14 +273,31 @@ export class SeedRun {
     await this.until('L3', () =>
       behind(load.topics, (topic, partition) => progress.get(`${topic}-${partition}`) ?? 0),
     );
+    await this.until('L3', () => this.churnBehind(load));
     this.judge.settled();
     checks.judgeBytes();
     this.supervisor.stop();
     this.countCompactions();
-    const readers: readonly (LoadReader | EndWatcher)[] = [reader, ...members, watcher];
+    const churners = churnReader ? [churnReader] : [];
+    const readers: readonly (LoadReader | EndWatcher)[] = [
+      reader,
+      ...churners,
+      ...members,
+      watcher,
+    ];
     await Promise.all(readers.map((one) => one.stop()));
     await Promise.all(writers.map((writer) => writer.close()));
     await this.cluster.stop();
+  }
+
+  private churnBehind({ churnReader }: Load): string[] {
+    const current = this.model.current(CHURN_TOPIC);
+    const model = current && this.model.find(current.topicId, 0);
+    if (!churnReader || !model) return [];
+    const at = churnReader.readUpTo(model);
+    return at < model.trueHighWatermark
+      ? [`${model.name}: ${at} of ${model.trueHighWatermark}`]
+      : [];
   }
 
   private async until(invariant: string, missing: () => string[]): Promise<void> {
@@ -337,6 +362,7 @@ interface Load {
   readonly topics: readonly LoadTopic[];
   readonly writers: readonly LoadWriter[];
   readonly reader: PlainReader;
+  readonly churnReader: ChurnReader | undefined;
   readonly members: readonly GroupMember[];
   readonly watcher: EndWatcher;
   readonly progress: GroupProgress;

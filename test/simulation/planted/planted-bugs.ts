@@ -195,20 +195,16 @@ export const plantedBugs: readonly PlantedBug[] = [
     ],
   },
   {
-    // A log of a topic that was deleted is taken for that of the next one of its name.
+    // A topic that was deleted is taken for the next one of its name.
     name: 'ignore-topic-id',
     edits: [
       edit(
-        'broker/replication/role-changes',
-        '    await this.moveNamesakesAside(state);\n',
-        `    const namesake = logStore
-      .logs()
-      .find((one) => one.topic === topic && one.partition === partition);\n`,
-      ),
-      edit(
-        'broker/replication/role-changes',
-        '      logStore.get(topicId, partition) ??\n',
-        '      namesake ??\n      logStore.get(topicId, partition) ??\n',
+        'broker/replication/replica-manager',
+        '    const partition = this.partitions.get(partitionKey(name.topicId, name.partition));\n    if (partition?.state',
+        `    const partition = [...this.partitions.values()].find(
+      (one) => one.topic === name.topic && one.partition === name.partition,
+    );
+    if (partition?.state`,
       ),
     ],
   },

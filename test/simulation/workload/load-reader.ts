@@ -6,6 +6,7 @@
 import type { Client, Consumer, ConsumerRecord } from '@tributary/client';
 import { hasCode, sleep, TributaryError, type Clock } from '@tributary/common';
 import type { ClientJudge } from '../checker/client-judge';
+import type { PartitionModel } from '../checker/partition-model';
 import type { Violations } from '../checker/violations';
 import type { LoadTopic } from './load-writer';
 import { valueText } from './load-writer';
@@ -45,6 +46,11 @@ export abstract class LoadReader {
 
   protected abstract open(): Consumer;
 
+  /** Errors are no violation: it opens again. */
+  protected mayFail(): boolean {
+    return false;
+  }
+
   protected seen({ topic, partition, offset, value }: ConsumerRecord): void {
     const { judge, violations, topics } = this.context;
     const at = Number(offset);
@@ -69,6 +75,11 @@ export abstract class LoadReader {
       } catch (thrown) {
         const error = TributaryError.from(thrown);
         if (this.stopped || hasCode(error, 'CLOSED')) return;
+        if (this.mayFail()) {
+          await this.consumer?.close();
+          await sleep(clock, AGAIN_MS);
+          continue;
+        }
         violations.report('L3', `${this.name} cannot read on: ${String(thrown)}`);
         return;
       }
@@ -135,5 +146,38 @@ export class GroupMember extends LoadReader {
       this.context.violations.report('C5', what);
     }
     progress.set(place, Math.max(unseen, Number(offset) + 1));
+  }
+}
+
+/**
+ * Reads a topic that comes and goes. Each topic of that name is read from its start, and none of it is skipped: a position
+ * in the one before means nothing in the next.
+ */
+export class ChurnReader extends LoadReader {
+  private readonly nextIn = new Map<PartitionModel, number>();
+
+  protected override open(): Consumer {
+    this.nextIn.clear();
+    const assign = this.context.topics.map(({ topic }) => ({ topic, partition: 0, offset: 0 }));
+    return this.client.consumer({ assign, onOutOfRange: 'earliest' });
+  }
+
+  protected override seen({ topic, partition, offset, value }: ConsumerRecord): void {
+    const at = Number(offset);
+    const seen = { reader: this.name, topic, partition, offset: at, value: valueText(value) };
+    const model = this.context.judge.read(seen);
+    if (!model) return;
+    const expected = this.nextIn.get(model) ?? 0;
+    if (at !== expected) model.report('C5', `${this.name} read ${at}, not ${expected}`);
+    this.nextIn.set(model, at + 1);
+  }
+
+  /** The topic is away, or another one of its name has come. */
+  protected override mayFail(): boolean {
+    return true;
+  }
+
+  readUpTo(model: PartitionModel): number {
+    return this.nextIn.get(model) ?? 0;
   }
 }
