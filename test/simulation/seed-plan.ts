@@ -1,4 +1,5 @@
 /** What one seed plays: the cluster, its topics and its load, all drawn from the seed. Called by SeedRun. */
+import type { DataLimits } from '@tributary/broker';
 import { randomInteger, seededRandom, type FlushMode, type Random } from '@tributary/common';
 
 export interface PlannedTopic {
@@ -20,7 +21,8 @@ export interface SeedPlan {
   /** A topic of this name comes and goes. */
   readonly churns: boolean;
   readonly sessionTimeoutMs: number;
-  readonly replicaLagTimeMaxMs: number;
+  /** Of the brokers; small ones, so that pushes come in pieces, and a replica is soon far behind. */
+  readonly dataLimits: Partial<DataLimits>;
   /** Of a datasync at most; undefined: no time. */
   readonly syncMs: number | undefined;
   readonly maxDelayMs: number;
@@ -48,13 +50,27 @@ export function planOf(seed: number): SeedPlan {
     allSync,
     churns: random.next() < 0.5,
     sessionTimeoutMs: between(random, 2_500, 6_000),
-    replicaLagTimeMaxMs: between(random, 1_500, 5_000),
+    dataLimits: dataLimitsOf(random),
     syncMs: usesSync ? between(random, 2, 80) : undefined,
     maxDelayMs: 1 + random.next() * random.next() * 20,
     loadMs: between(random, 5_000, 10_000),
     writeIntervalMs: between(random, 25, 60),
     faultIntervalMs: between(random, 150, 700),
   };
+}
+
+function dataLimitsOf(random: Random): Partial<DataLimits> {
+  const replicaLagTimeMaxMs = between(random, 1_500, 5_000);
+  const small = {
+    maxPushBytes: between(random, 200, 2_000),
+    attachCreditBytes: between(random, 300, 4_000),
+    // A follower is moved to the catch-up stream, and back, within what a run writes.
+    catchUpFromBytes: between(random, 1_500, 10_000),
+    catchUpUntilBytes: between(random, 300, 1_500),
+    catchUpPushBytes: between(random, 200, 2_000),
+    catchUpCreditBytes: between(random, 300, 4_000),
+  };
+  return random.next() < 0.6 ? { replicaLagTimeMaxMs, ...small } : { replicaLagTimeMaxMs };
 }
 
 function plannedTopic(random: Random, topic: string, at: number, allSync: boolean): PlannedTopic {

@@ -52,14 +52,6 @@ export interface SeedRunOptions {
 /** Fewer is no test: load and faults go on until both are reached. */
 export const MIN_STEPS = 5_000;
 export const MIN_FAULTS = 5;
-/** So that catch-up streams take part: a follower is moved there, and back, within what a run writes. */
-const fewBytesAreFar = {
-  catchUpFromBytes: 1_500,
-  catchUpUntilBytes: 300,
-  catchUpPushBytes: 300,
-  catchUpCreditBytes: 1_000,
-};
-
 /** A run that reaches it hangs. */
 const RUN_MS = 15 * 60_000;
 const MAX_LOAD_MS = 60_000;
@@ -94,13 +86,13 @@ export class SeedRun {
     this.judge.watch(this.model);
     this.audit = new MetadataAudit(this.model, this.violations, () => this.cluster.clock.now());
     this.lives = new LifeChecker(this.model);
-    const { brokers, sessionTimeoutMs, syncMs, replicaLagTimeMaxMs } = this.plan;
+    const { brokers, sessionTimeoutMs, syncMs, dataLimits } = this.plan;
     this.cluster = new SimulatedCluster({
       seed,
       brokers,
       sessionTimeoutMs,
       syncMs,
-      dataLimits: { ...fewBytesAreFar, replicaLagTimeMaxMs },
+      dataLimits,
       maintenanceIntervalMs: 2_000,
       coordinatorFaults: this.trouble,
       observer: this.lives,

@@ -88,7 +88,9 @@ export class LifeChecker implements LifeObserver {
       replica.running = false;
       replica.highWatermark = 0;
       // With flush=sync nothing that counts may be lost.
-      if (loseUnsynced && model.topic.config.flush === 'os') replica.tainted = true;
+      if (loseUnsynced && model.topic.config.flush === 'os') {
+        replica.taintedIn = this.cluster.brokers.get(brokerId)?.brokerEpoch ?? 0;
+      }
     }
   }
 
@@ -108,11 +110,11 @@ export class LifeChecker implements LifeObserver {
     const before = model.replicas.get(brokerId);
     const now = readMarks(log);
     if (before && now && !model.isOver) this.compareLives(model, before, now);
-    const tainted = before?.tainted ?? false;
+    const taintedIn = before?.taintedIn;
     model.replicas.delete(brokerId);
     const replica = model.replica(brokerId);
     if (now) {
-      Object.assign(replica, { log: now, tainted });
+      Object.assign(replica, { log: now, taintedIn });
       model.requireMember(replica, 'its broker started again');
     } else if (before) {
       model.replicas.set(brokerId, before);

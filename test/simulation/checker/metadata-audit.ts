@@ -105,6 +105,7 @@ export class MetadataAudit {
       controllerEpoch: payload['controller_epoch'] as number,
       isr: payload['isr'] as number[],
       eligibleLeaders: (payload['eligible_leaders'] as number[] | undefined) ?? [],
+      seatEpochs: (payload['seat_epochs'] as Record<string, number> | undefined) ?? {},
     };
     if (operation.type === 'set' && operation.version === undefined) {
       model.report('Z2', 'its state was written without compare-and-set');
@@ -120,7 +121,7 @@ export class MetadataAudit {
     this.judgeMembers(model, before, next);
     model.stored = next;
     if (next.leader >= 0) model.leaders.set(next.leaderEpoch, next.leader);
-    this.untaint(model, before, next);
+    this.untaint(model, next);
     model.requireMembers('its state was written');
   }
 
@@ -163,17 +164,14 @@ export class MetadataAudit {
     }
   }
 
-  /** Who lost un-synced bytes is sound again once it was admitted anew. */
-  private untaint(
-    model: PartitionModel,
-    before: StoredState | undefined,
-    { isr }: StoredState,
-  ): void {
+  /** Who lost un-synced bytes is judged again once it was given a seat in a later life. */
+  private untaint(model: PartitionModel, { seatEpochs }: StoredState): void {
     for (const replica of model.replicas.values()) {
-      const { brokerId, running, tainted } = replica;
-      if (!tainted || !running) continue;
-      const admitted = isr.includes(brokerId) && before?.isr.includes(brokerId) === false;
-      if (admitted) replica.tainted = false;
+      const { brokerId, taintedIn } = replica;
+      const seat = seatEpochs[brokerId];
+      if (taintedIn !== undefined && seat !== undefined && seat > taintedIn) {
+        replica.taintedIn = undefined;
+      }
     }
   }
 

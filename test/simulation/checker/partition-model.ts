@@ -15,8 +15,8 @@ export interface ReplicaModel {
   highWatermark: number;
   /** Compared with what is committed up to here. */
   verified: number;
-  /** Its machine lost what was not synced, and nobody has admitted it since. */
-  tainted: boolean;
+  /** Its machine lost what was not synced: the broker epoch of that life. Over with a seat in a later one. */
+  taintedIn: number | undefined;
   /** Its log failed: what its last append wrote is not known. */
   failed: boolean;
 }
@@ -27,6 +27,8 @@ export interface StoredState {
   readonly controllerEpoch: number;
   readonly isr: readonly number[];
   readonly eligibleLeaders: readonly number[];
+  /** By broker id: the broker epoch in which it got its seat. */
+  readonly seatEpochs: Readonly<Record<string, number>>;
 }
 
 export interface CommittedRecord {
@@ -73,7 +75,7 @@ export class PartitionModel {
     const known = this.replicas.get(brokerId);
     if (known) return known;
     const log = new MarkedLog();
-    const fresh = { highWatermark: 0, verified: 0, tainted: false, failed: false };
+    const fresh = { highWatermark: 0, verified: 0, taintedIn: undefined, failed: false };
     const replica = { brokerId, log, running: true, ...fresh };
     this.replicas.set(brokerId, replica);
     return replica;
@@ -199,8 +201,8 @@ export class PartitionModel {
   }
 
   requireMember(replica: ReplicaModel, why: string): void {
-    const { brokerId, log, running, tainted } = replica;
-    if (!running || tainted || this.isOver || !this.isMember(brokerId)) return;
+    const { brokerId, log, running, taintedIn } = replica;
+    if (!running || taintedIn !== undefined || this.isOver || !this.isMember(brokerId)) return;
     if (log.end >= this.trueHighWatermark) {
       this.verify(replica, this.trueHighWatermark, 'R1');
       return;

@@ -29,6 +29,29 @@ export const coordinatorFaults: readonly FaultKind[] = [
     },
   },
   {
+    // It does not hear that another one is in office: only the fences hold it back.
+    name: 'controller-deposed',
+    weight: 5,
+    start(world) {
+      const { controllerId } = world.cluster;
+      if (controllerId === undefined || world.broker(controllerId).paused) return undefined;
+      const name = `broker-${controllerId}`;
+      const trouble = world.parts.coordinatorTrouble;
+      const others = world.cluster.brokerIds.filter((id) => id !== controllerId);
+      for (const id of others) world.cluster.network.partition(name, `broker-${id}`);
+      trouble.lateWatchMs = world.between(1_000, 5_000);
+      trouble.staleReads = world.between(0, 0.5);
+      return {
+        text: `${name}, the controller, is cut off from all brokers, and watches are very late`,
+        lastsMs: world.between(1_500, 7_000),
+        end: () => {
+          Object.assign(trouble, { staleReads: 0, lateWatchMs: 0 });
+          for (const id of others) world.cluster.network.heal(name, `broker-${id}`);
+        },
+      };
+    },
+  },
+  {
     name: 'coordinator-away',
     weight: 3,
     start(world) {

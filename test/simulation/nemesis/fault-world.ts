@@ -103,7 +103,7 @@ function isSafeWithout(model: PartitionModel, brokerId: number): boolean {
   if (model.topic.config.flush === 'sync' || model.trueHighWatermark === 0) return true;
   if (!model.isMember(brokerId)) return true;
   const others = [...model.replicas.values()].filter((replica) => replica.brokerId !== brokerId);
-  if (others.some(({ tainted }) => tainted)) return false;
+  if (others.some(({ taintedIn }) => taintedIn !== undefined)) return false;
   return others.some((replica) => {
     return model.isMember(replica.brokerId) && replica.log.end >= model.trueHighWatermark;
   });
