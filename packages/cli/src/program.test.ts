@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { registerDataCommands } from './commands';
 import { registerDevCommands } from './dev';
@@ -74,4 +76,16 @@ test.each([
     2,
     { error: expect.objectContaining({ code: 'INVALID_ARGUMENT' }) },
   ]);
+});
+
+test('docs/cli.md names every command', () => {
+  const page = readFileSync(join(__dirname, '../../../docs/cli.md'), 'utf8');
+  const named: string[] = [];
+  const visit = (command: Command, path: readonly string[]): void => {
+    if (command.commands.length === 0) named.push(path.join(' '));
+    for (const child of command.commands) visit(child, [...path, child.name()]);
+  };
+  visit(createProgram(registerDataCommands), []);
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !page.includes(`\`${name}`))).toEqual([]);
 });
