@@ -138,13 +138,15 @@ describe('alterations that meet', () => {
     ]);
   });
 
-  it('a topic that goes while it is altered: answered all the same', () => {
+  it('a topic that goes while it is altered: who writes and who waits are answered all the same', () => {
     const script = running();
     altered(script, { setConfigs: { flush: 'sync' } });
+    script.ask(2, { alterTopic: { partitions: 2 } }, 2);
     script.event({ type: 'topics-changed', names: [], topics: [] });
     expect(script.take()).toEqual([
       'publish to 1,2,3: no topic orders-id',
       'answer 1 #1: UNKNOWN_TOPIC',
+      'answer 2 #2: UNKNOWN_TOPIC',
     ]);
     expect(script.acknowledgeUpdates().take()).toEqual([]);
   });

@@ -122,6 +122,7 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       return onSuspectStable(draft, event);
     case 'topics-changed':
       onTopicsChanged(draft, event.names, event.topics);
+      decideWaiting(draft, settings);
       return lookAgain(draft, settings);
     case 'deletions-changed':
       markDeletions(draft, event.markers);
@@ -198,6 +199,7 @@ function takeRemoval(
   else if (event.type === 'deletion-failed') {
     onDeletionFailed(draft, event.topicId, event.error.message);
   } else onOwedSettlement(draft, event);
+  decideWaiting(draft, settings);
   if (error) retryLater(draft, settings);
 }
 
