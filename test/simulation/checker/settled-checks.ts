@@ -21,6 +21,8 @@ export class SettledChecks {
 
   /** L1: what is missing until everybody is in sync; empty: nothing. */
   notInSync(): string[] {
+    const notReady = this.cluster.brokerIds.filter((id) => !this.cluster.broker(id).ready);
+    if (notReady.length > 0) return [`brokers ${notReady.join()} are not ready`];
     return this.model.living().flatMap(({ name, stored, topic, partition }) => {
       const assigned = topic.assignment[partition]?.length ?? 0;
       if (stored && stored.leader >= 0 && stored.isr.length === assigned) return [];
@@ -34,17 +36,15 @@ export class SettledChecks {
       (this.cluster.broker(id).status?.partitions ?? []).map((one) => ({ ...one, id })),
     );
     return this.model.living().flatMap(({ name, topic, partition, trueHighWatermark }) =>
-      states
-        .filter((one) => one.topicId === topic.topicId && one.partition === partition)
-        .filter((one) => topic.assignment[partition]?.includes(one.id))
-        .filter(
-          (one) =>
-            one.highWatermark !== trueHighWatermark || one.logEndOffset !== trueHighWatermark,
-        )
-        .map(
-          (one) =>
-            `${name} at ${one.id}: HW ${one.highWatermark}, LEO ${one.logEndOffset}, true HW ${trueHighWatermark}`,
-        ),
+      (topic.assignment[partition] ?? []).flatMap((id) => {
+        const found = states.find(
+          (one) => one.id === id && one.topicId === topic.topicId && one.partition === partition,
+        );
+        const { highWatermark, logEndOffset } = found ?? {};
+        if (highWatermark === trueHighWatermark && logEndOffset === highWatermark) return [];
+        const truth = `true HW ${trueHighWatermark}`;
+        return [`${name} at ${id}: HW ${highWatermark}, LEO ${logEndOffset}, ${truth}`];
+      }),
     );
   }
 

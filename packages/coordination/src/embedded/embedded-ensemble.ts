@@ -90,6 +90,8 @@ export class EmbeddedEnsemble implements EmbeddedServer {
       logger,
     });
     this.links.add(coordinator.link);
+    // `resume` brings it up.
+    if (this.halted) coordinator.link.goDown();
     return coordinator;
   }
 

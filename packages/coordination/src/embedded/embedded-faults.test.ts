@@ -74,6 +74,44 @@ describe('sessions of the embedded ensemble', () => {
     expect(await observer.get('/e')).toBeDefined();
   });
 
+  test('a client that is made while the ensemble is away is connected when it is back', async () => {
+    const { clock, ensemble } = await connect();
+    ensemble.halt();
+    const late = ensemble.connect({ sessionTimeoutMs: 1_000 });
+    const ready = late.ready(5_000);
+    await clock.advance(2_000);
+    ensemble.resume();
+    await clock.settleWithin(ready, 100);
+    expect(late.status).toBe('connected');
+  });
+
+  test('a frozen client notices nothing; thawed within its timeout it goes on, and hears what it missed', async () => {
+    const { clock, ensemble, client, observer, events } = await connect();
+    const seen: (string | undefined)[] = [];
+    client.watchData('/w', (node) => seen.push(node?.data.toString()));
+    await clock.advance(1);
+    ensemble.freeze(client);
+    await observer.create('/w', bytes('news'));
+    await clock.advance(900);
+    expect(seen).toEqual([undefined]);
+    ensemble.thaw(client);
+    await clock.advance(1);
+    expect(seen).toEqual([undefined, 'news']);
+    expect(events).toEqual([]);
+    expect(await observer.get('/e')).toBeDefined();
+  });
+
+  test('a client that was frozen for longer learns of its expiry when it is thawed', async () => {
+    const { clock, ensemble, client, observer, events } = await connect();
+    ensemble.freeze(client);
+    await clock.advance(1_001);
+    expect(await observer.get('/e')).toBeUndefined();
+    expect(events).toEqual([]);
+    ensemble.thaw(client);
+    await clock.advance(100);
+    expect(events).toEqual(['suspended', 'expired', 'opened']);
+  });
+
   test('an abandoned client says and hears nothing more, and its session runs out', async () => {
     const { clock, ensemble, client, observer, events } = await connect();
     let settled = false;
