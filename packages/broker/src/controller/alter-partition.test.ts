@@ -1,4 +1,10 @@
-import { ControllerScript, epochOf, registered, topicContext } from './controller-script.fixture';
+import {
+  ControllerScript,
+  epochOf,
+  registered,
+  storedState,
+  topicContext,
+} from './controller-script.fixture';
 
 function running(configs: Readonly<Record<string, string>> = {}): ControllerScript {
   return new ControllerScript().begin(
@@ -91,6 +97,25 @@ describe('AlterPartition, checks in their order', () => {
     expect(script.take()).toEqual(['answer 1 #1: INELIGIBLE_REPLICA']);
     script.alter(1, 'orders/0', [1, 2, 3], { memberEpochs: { 3: epochOf(3, 1) } });
     expect(script.acknowledgeWrites().stored('orders/0')).toBe('leader 1, epoch 0.2, ISR 1,2,3');
+  });
+
+  it('KAFKA-15021: a follower that shuts down is taken out at once, and the leader epoch stays', () => {
+    const script = running();
+    const brokerEpoch = epochOf(3);
+    script.event({ type: 'controlled-shutdown', brokerId: 3, brokerEpoch, requestId: 1 });
+    expect(script.acknowledgeWrites().stored('orders/0')).toBe('leader 1, epoch 0.1, ISR 1,2');
+  });
+
+  it('a member whose seat is that of an earlier life is not kept by the leader of another (KAFKA-14617)', () => {
+    const seatEpochs = new Map([1, 2, 3].map((id) => [id, epochOf(id)]));
+    const state = storedState('orders', 0, { leader: 1, isr: [1, 2, 3], seatEpochs });
+    const script = new ControllerScript();
+    const brokers = [registered(1), registered(2), registered(3, 1)];
+    const topics = [topicContext('orders', [[1, 2, 3]], [state])];
+    const context = { brokers, topics, deletions: [], brokerSettings: [] };
+    script.event({ type: 'elected', context }).ready(1).streamUp(3, 1).take();
+    script.alter(1, 'orders/0', [1, 3], { memberEpochs: { 3: epochOf(3, 1) } });
+    expect(script.take()).toEqual(['answer 1 #1: INELIGIBLE_REPLICA']);
   });
 
   it('an ISR without its leader, with a stranger, or with one twice is an error of the caller', () => {
