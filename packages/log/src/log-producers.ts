@@ -3,7 +3,8 @@
  * log would give; a snapshot of a history that was truncated away is removed before the log goes on.
  * Called by the log and its loader.
  */
-import type { Clock } from '@tributary/common';
+import { TributaryError, type Clock } from '@tributary/common';
+import { readBatches } from './compaction/batch-source';
 import type { Disk } from './disk';
 import {
   findSnapshots,
@@ -100,12 +101,41 @@ export class LogProducers {
     }
   }
 
-  /** Compaction changes the batches that these tell of. None, if no later one is there. */
+  /**
+   * Compaction changes the batches that these tell of. None, if no later one is there; never the one at the first segment,
+   * for what that tells of is not in the log any more, and a later one may not survive a crash.
+   */
   forgetSnapshotsBelow(offset: number): void {
     if (!this.hasSnapshotFrom(offset)) return;
+    const { baseOffset } = this.segments.first;
     for (const found of findSnapshots(this.disk.list(this.directory))) {
-      if (found < offset) this.disk.remove(snapshotPath(this.directory, found));
+      if (found < offset && found !== baseOffset) {
+        this.disk.remove(snapshotPath(this.directory, found));
+      }
     }
+  }
+
+  /**
+   * Makes one where a segment begins, if compaction has taken it away: what lies before that is about to be deleted. Reads
+   * those segments. Rejects with CLOSED when they were replaced meanwhile, by compaction or another history.
+   */
+  async ensureSnapshotAt(offset: number): Promise<void> {
+    if (this.disk.exists(snapshotPath(this.directory, offset))) return;
+    const { limits } = this.times;
+    const earlier = newestSnapshot(this.disk, this.directory, limits, offset);
+    const states = earlier?.states ?? new ProducerStates(limits);
+    const from = Math.max(this.segments.first.baseOffset, earlier?.offset ?? 0);
+    const segments = this.segments.within(from, offset);
+    for (const segment of segments) {
+      this.segments.touch(segment);
+      for await (const { header } of readBatches(segment, from)) {
+        if (header.baseOffset >= from) states.record(header);
+      }
+    }
+    if (!this.segments.hasRun(segments)) {
+      throw new TributaryError('CLOSED', 'segments were replaced while they were read');
+    }
+    keepSnapshot(this.disk, this.directory, { offset, states });
   }
 
   private keep(offset: number): void {

@@ -7,7 +7,8 @@
  *   4. store    the log start in the checkpoint of the directory         (a crash: the loader drops what is below)
  *   5. remove   the files, oldest first                                  (a crash: the loader drops the rest)
  *
- * Step 3 keeps what is known of producers whose batches go: the snapshot at the first segment that stays has it. Where steps
+ * Step 3 keeps what is known of producers whose batches go: the snapshot at the first segment that stays has it, and is made
+ * anew where compaction took it away. Where steps
  * 3 and 4 fail because the disk is full, removing is what helps: then each removal is synced before the next, so that what a
  * power failure leaves has no hole. Called by log maintenance.
  */
@@ -37,6 +38,8 @@ export function hasObsoleteSegments(log: LogState): boolean {
 export async function flushWhatStays(log: LogState): Promise<boolean> {
   const { baseOffset } = log.segments.containing(log.startOffset);
   try {
+    await log.health.guardAsync('read', () => log.producers.ensureSnapshotAt(baseOffset));
+    log.health.check();
     // A recovery may have made it anew, when the segments around it were on the device.
     await log.files.syncSideFile(snapshotPath(log.directory, baseOffset));
     log.flusher.directoryChanged();

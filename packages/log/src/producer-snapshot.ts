@@ -117,13 +117,15 @@ export function readSnapshot(
   }
 }
 
-/** The newest one that checks; those that do not, and are newer, are removed. */
+/** The newest one that checks, at `upTo` at most; those that do not, and are newer, are removed. */
 export function newestSnapshot(
   disk: Disk,
   directory: string,
   limits: ProducerLimits | undefined,
+  upTo = Infinity,
 ): { readonly offset: number; readonly states: ProducerStates } | undefined {
-  for (const offset of findSnapshots(disk.list(directory)).reverse()) {
+  const found = findSnapshots(disk.list(directory)).filter((offset) => offset <= upTo);
+  for (const offset of found.reverse()) {
     const path = snapshotPath(directory, offset);
     const states = readSnapshot(disk, path, limits);
     if (states) return { offset, states };
