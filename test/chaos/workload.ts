@@ -2,6 +2,7 @@
  * The load of a chaos run: one idempotent producer that writes numbered records to every partition at a
  * steady rate, and a reader that follows live. Everything goes into the history.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { TributaryError } from '@tributary/common';
 import type { Client, Consumer, Producer } from '@tributary/client';
 import type { History, ReadRecord, WriteAttempt } from '@tributary/testkit';
@@ -9,6 +10,8 @@ import type { History, ReadRecord, WriteAttempt } from '@tributary/testkit';
 const TICK_MS = 5;
 /** Records without an answer; above it the load waits, as an application would. */
 const MAX_UNANSWERED_RECORDS = 50_000;
+/** Where reading fails for good, it fails so often. */
+export const READ_AGAIN_AFTER_MS = 500;
 const READ_ALL_WITHIN_MS = 120_000;
 
 export interface WorkloadOptions {
@@ -113,7 +116,9 @@ export class Workload {
     } catch (thrown) {
       const { code, message } = TributaryError.from(thrown);
       this.options.onError?.(`live reader: ${code}: ${message}`);
-      if (code !== 'CLOSED') return this.follow();
+      if (code === 'CLOSED') return;
+      await pause(READ_AGAIN_AFTER_MS);
+      return this.follow();
     }
   }
 }

@@ -2,10 +2,11 @@
  * Two members of a consumer group that follow the load and commit as they go; one finds the cluster through ZooKeeper,
  * the other through brokers. What they read goes into the history, with a new name for each assignment.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { TributaryError } from '@tributary/common';
 import type { Client, Consumer } from '@tributary/client';
 import type { History } from '@tributary/testkit';
-import { readRecord } from '../workload';
+import { READ_AGAIN_AFTER_MS, readRecord } from '../workload';
 
 const GROUP = 'chaos-group';
 const COMMIT_EVERY_MS = 500;
@@ -64,7 +65,9 @@ export class GroupMembers {
     } catch (thrown) {
       const { code, message } = TributaryError.from(thrown);
       this.onError(`${name} of the group: ${code}: ${message}`);
-      if (code !== 'CLOSED') return this.read(consumer, name, assignment);
+      if (code === 'CLOSED') return;
+      await pause(READ_AGAIN_AFTER_MS);
+      return this.read(consumer, name, assignment);
     }
   }
 }
