@@ -4,8 +4,8 @@
  * Called by LogDirectory.
  */
 
-/** Creations at the same time. */
-const LANES = 8;
+/** Creations at the same time: each has one file open that waits for the device. */
+const LANES = 64;
 
 export class ChangeQueue {
   /** The last change that goes alone. Never rejects, nor do the others. */

@@ -233,6 +233,11 @@ test('an epoch whose batches the power took is not in the way of what comes in t
   for (const path of ['/', '/data', directory]) await disk.syncDirectory(path);
   append(log, 'lost', 0);
   await log.assignEpoch(1);
+  // The system wrote back this file, and the batches not yet.
+  for (const name of disk.list(directory).filter((one) => one.startsWith('leader-epoch'))) {
+    await disk.openFile(`${directory}/${name}`).datasync();
+  }
+  await disk.syncDirectory(directory);
   disk.crash({ loseUnsynced: true, random: { next: () => 0, bytes: () => Buffer.alloc(0) } });
   const follower = await recover();
   expect([follower.logEndOffset, follower.latestEpoch]).toEqual([0, 0]);

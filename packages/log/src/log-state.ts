@@ -44,6 +44,8 @@ export class LogState {
   /** The pass that is under way; told before the end of the log is cut off. */
   compaction: { cutAt(offset: number): void } | undefined;
   private durableEpochs: readonly EpochEntry[] | undefined;
+  /** What the epoch file tells, on the device or not yet. */
+  private placedEpochs: readonly EpochEntry[] | undefined;
   /** How often the epoch file was made to tell something else than the log holds, and how often that was put right. */
   private strayed = 0;
   private returned = 0;
@@ -143,11 +145,21 @@ export class LogState {
     await this.files.resources.syncs.run(() => this.writeEpochs());
   }
 
+  /** In the file on return; on the device with the next flush, before anything of the epoch counts as being there. */
+  placeEpochs(): void {
+    const { entries } = this.epochs;
+    if (entries === this.placedEpochs && !this.epochFileStrayed) return;
+    this.epochFile.writeNow(this.epochs.format());
+    this.files.directoryDirty = true; // so that the next flush has something to do
+    this.placedEpochs = entries;
+    this.epochFileReturned();
+  }
+
   private async writeEpochs(): Promise<void> {
     const { strayed } = this;
     const { entries } = this.epochs;
     await this.epochFile.write(this.epochs.format());
-    this.durableEpochs = entries;
+    this.durableEpochs = this.placedEpochs = entries;
     this.returned = strayed;
   }
 

@@ -143,7 +143,10 @@ export class Log implements PartitionLog {
     const { health, epochs } = this.state;
     health.check();
     if (epoch > epochs.latestEpoch) epochs.assign(epoch, this.logEndOffset);
-    await health.guardAsync('write the leader epochs', () => this.state.persistEpochs());
+    await health.guardAsync('write the leader epochs', () => {
+      this.state.placeEpochs();
+      return Promise.resolve();
+    });
   }
 
   epochEnd(epoch: number): EpochEnd | undefined {

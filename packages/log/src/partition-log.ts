@@ -66,7 +66,10 @@ export interface PartitionLog {
    */
   batchStart(offset: number): number;
 
-  /** Records that `epoch` starts at the log end, even if nothing is ever written in it (KAFKA-7415). Durable on return of the promise. */
+  /**
+   * Records that `epoch` starts at the log end, even if nothing is ever written in it (KAFKA-7415). When it resolves
+   * that survives the death of the process; the power's from the next flush on, so before anything of it counts as durable.
+   */
   assignEpoch(epoch: number): Promise<void>;
   /**
    * The largest epoch at or below `epoch` and the offset at which it ends (start of the next, or log end).

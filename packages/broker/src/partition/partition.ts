@@ -161,7 +161,7 @@ export class Partition {
   // ---- as leader ----
 
   /**
-   * Takes leadership: the epoch is on disk before anything is served in it, and recorded in the state last, so that
+   * Takes leadership: the epoch is in its file before anything is served in it, and recorded in the state last, so that
    * a change that fails half-way is not taken for done (KAFKA-9307).
    */
   async becomeLeader(event: Omit<EventOf<'lead'>, 'kind' | keyof LogEnds>): Promise<void> {
