@@ -54,7 +54,7 @@ export function planOf(seed: number): SeedPlan {
     syncMs: usesSync ? between(random, 2, 80) : undefined,
     maxDelayMs: 1 + random.next() * random.next() * 20,
     loadMs: between(random, 5_000, 10_000),
-    writeIntervalMs: between(random, 25, 60),
+    writeIntervalMs: random.next() < 0.6 ? between(random, 25, 60) : between(random, 80, 250),
     faultIntervalMs: between(random, 150, 700),
   };
 }

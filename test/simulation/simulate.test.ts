@@ -18,7 +18,7 @@ test.each(seeds)('seed %i: no invariant is broken, and enough happens', async (s
   expect(result.steps).toBeGreaterThanOrEqual(MIN_STEPS);
   expect(result.faults).toBeGreaterThanOrEqual(MIN_FAULTS);
   expect(result.coverage).toMatchObject({ acknowledged: expect.any(Number) });
-  expect(result.coverage['acknowledged']).toBeGreaterThan(50);
+  expect(result.coverage['acknowledged']).toBeGreaterThan(20);
 });
 
 test('one seed is one run, event by event; another seed is another', async () => {

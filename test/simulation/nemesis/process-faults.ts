@@ -1,4 +1,6 @@
 /** What happens to processes and machines: death, loss of power, SIGSTOP, orderly restarts, clocks that jump. */
+import type { Timer } from '@tributary/common';
+import { pick } from '../seed-plan';
 import type { FaultInForce, FaultKind } from './fault';
 import type { FaultWorld } from './fault-world';
 
@@ -19,6 +21,21 @@ export const processFaults: readonly FaultKind[] = [
       if (victim === undefined || !world.mayLosePower(victim)) return undefined;
       return crash(world, [victim], true);
     },
+  },
+  {
+    // Back before anybody has decided anything, with a shorter log.
+    name: 'machine-blink',
+    weight: 6,
+    start(world) {
+      const victim = pick(world.random, world.cluster.brokerIds);
+      if (!world.runningBrokers().includes(victim) || !world.mayLosePower(victim)) return undefined;
+      return { ...crash(world, [victim], true)!, lastsMs: world.between(1, 60) };
+    },
+  },
+  {
+    name: 'lag-then-all-crash',
+    weight: 5,
+    start: (world) => lagThenCrash(world),
   },
   {
     name: 'all-processes-crash',
@@ -73,6 +90,38 @@ export const processFaults: readonly FaultKind[] = [
     },
   },
 ];
+
+/** One broker falls behind until it has left the ISRs; then all die, and return one after another, in any order. */
+function lagThenCrash(world: FaultWorld): FaultInForce | undefined {
+  const { cluster, parts } = world;
+  const victim = world.victim();
+  if (victim === undefined) return undefined;
+  const others = cluster.brokerIds.filter((id) => id !== victim).map((id) => `broker-${id}`);
+  for (const other of others) cluster.network.partition(`broker-${victim}`, other);
+  const heal = (): void => {
+    for (const other of others) cluster.network.heal(`broker-${victim}`, other);
+  };
+  const lagMs = (parts.plan.dataLimits.replicaLagTimeMaxMs ?? 0) + world.between(500, 2_000);
+  const timers: Timer[] = [];
+  const later = (ms: number, act: () => void): void =>
+    void timers.push(cluster.clock.setTimer(ms, act));
+  let ends: (() => void) | undefined;
+  later(lagMs, () => {
+    heal();
+    const dead = world.runningBrokers();
+    ends = crash(world, dead, false)?.end;
+    for (const id of dead) later(world.between(20, 2_500), () => parts.supervisor.release(id));
+  });
+  return {
+    text: `broker ${victim} falls behind, then all are killed, and return one by one`,
+    lastsMs: lagMs + 3_000,
+    end: () => {
+      for (const timer of timers) timer.cancel();
+      heal();
+      ends?.();
+    },
+  };
+}
 
 function crash(
   world: FaultWorld,
