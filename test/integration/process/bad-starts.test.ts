@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PortReservation } from '@tributary/cli';
-import { TestEnsemble } from '@tributary/testkit';
+import { FaultProxy, TestEnsemble } from '@tributary/testkit';
 import { brokerFlags, BrokerProgram, refused } from './broker-program';
 
 let ensemble: TestEnsemble;
@@ -97,6 +97,30 @@ test('an unreachable ZooKeeper: it waits for the start timeout, and says for who
       new RegExp(`^broker 1 cannot start: .*${nobody}.* 1000 ms.*code=COORDINATOR_UNAVAILABLE$`),
     ),
   ]);
+  expect(code).toBe(6);
+});
+
+/** As of a process that was stopped: the system takes connections and bytes for it, and nothing ever comes back. */
+test.each([
+  ['before it answers at all', 0, /within 1000 ms/],
+  ['in the middle of the registration', 6, /no answer/],
+])('a ZooKeeper that stands still, %s: the start ends', async (_, answers, reason) => {
+  const proxy = await FaultProxy.start(ensemble.zooKeeper.nodes[0]!.port);
+  let requests = 0;
+  const standStill = (): void => {
+    if (requests >= answers) proxy.mode = 'drop';
+    requests += 1;
+  };
+  proxy.onRequest = standStill;
+  standStill();
+  zookeeper = `${proxy.address}${ensemble.newChroot()}`;
+  const timeouts = ['--start-timeout-ms', '1000', '--zookeeper-session-timeout-ms', '1000'];
+  const { code, lines } = await refused([...flags(`still-${answers}`), ...timeouts]);
+  await proxy.stop();
+  expect(lines).toEqual([
+    expect.stringMatching(/^broker 1 cannot start: .*code=COORDINATOR_UNAVAILABLE$/),
+  ]);
+  expect(lines[0]).toMatch(reason);
   expect(code).toBe(6);
 });
 
