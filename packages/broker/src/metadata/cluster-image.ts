@@ -161,18 +161,31 @@ function withPartitions(
   for (const [topicId, states] of groupByTopic(changed)) {
     // A state of a topic that is not (or no longer) in the image must not bring it back.
     if (!topics.has(topicId)) continue;
-    const byNumber = new Map((after.get(topicId) ?? []).map((state) => [state.partition, state]));
-    for (const state of states) {
-      const old = byNumber.get(state.partition);
-      // Of the same epochs, too: which replicas are offline is no part of what they number.
-      if (!old || !isNewer(old, state)) byNumber.set(state.partition, state);
-    }
-    after.set(
-      topicId,
-      [...byNumber.values()].sort((a, b) => a.partition - b.partition),
-    );
+    after.set(topicId, withStates(after.get(topicId) ?? [], states));
   }
   return after;
+}
+
+/** Without another sort of very many where only some that are there change. */
+function withStates(
+  before: readonly PartitionState[],
+  changed: readonly PartitionState[],
+): readonly PartitionState[] {
+  const after = [...before];
+  const others: PartitionState[] = [];
+  for (const state of changed) {
+    const old = after[state.partition];
+    if (old?.partition !== state.partition) others.push(state);
+    // Of the same epochs, too: which replicas are offline is no part of what they number.
+    else if (!isNewer(old, state)) after[state.partition] = state;
+  }
+  if (others.length === 0) return after;
+  const byNumber = new Map(after.map((state) => [state.partition, state]));
+  for (const state of others) {
+    const old = byNumber.get(state.partition);
+    if (!old || !isNewer(old, state)) byNumber.set(state.partition, state);
+  }
+  return [...byNumber.values()].sort((a, b) => a.partition - b.partition);
 }
 
 function groupByTopic(states: readonly PartitionState[]): Map<string, PartitionState[]> {

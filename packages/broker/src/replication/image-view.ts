@@ -22,6 +22,14 @@ export function brokerViews(image: MetadataImage): BrokerViews {
   );
 }
 
+export function sameViews(some: BrokerViews, others: BrokerViews): boolean {
+  if (some.size !== others.size) return false;
+  return [...some].every(([brokerId, { brokerEpoch, eligible }]) => {
+    const other = others.get(brokerId);
+    return other?.brokerEpoch === brokerEpoch && other.eligible === eligible;
+  });
+}
+
 export function endpointOf(broker: BrokerInfo | undefined, listener: string): Address | undefined {
   const endpoint = broker?.endpoints.find((one) => one.listener === listener);
   return endpoint && { host: endpoint.host, port: endpoint.port };

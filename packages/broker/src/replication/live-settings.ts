@@ -32,9 +32,11 @@ export class LiveSettings {
     this.limits = this.writable;
   }
 
-  /** What this broker's own entry in the image says; undefined: it has none now, and nothing changes. */
-  apply(configs: Readonly<Record<string, string>> | undefined): void {
-    if (!configs || isSame(configs, this.applied)) return;
+  /**
+   * What this broker's own entry in the image says; undefined: it has none now, and nothing changes. True: something did.
+   */
+  apply(configs: Readonly<Record<string, string>> | undefined): boolean {
+    if (!configs || isSame(configs, this.applied)) return false;
     this.applied = configs;
     const altered = knownOnes(configs);
     const { configured, writable, host } = this;
@@ -46,6 +48,7 @@ export class LiveSettings {
     this.setCatchUpRate(writable.catchUpBytesPerSecond);
     host.logStore.setCompactionRate(altered.compactionBytesPerSecond);
     host.logger.info('broker settings in force', { altered: { ...configs } });
+    return true;
   }
 }
 

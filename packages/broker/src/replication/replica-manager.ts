@@ -28,16 +28,15 @@ import {
 import type { MetadataImage } from '../metadata/metadata-image';
 import { WaiterBudget } from '../partition/commit-purgatory';
 import { Partition } from '../partition/partition';
-import type { BrokerViews } from '../partition/partition-state';
 import type { DataHost } from '../rpc/data-host';
 import type { PartitionAlterer, ReplicaHost } from '../seams';
 import { dataAcceptor } from './data-acceptor';
 import type { DataLimits } from './data-limits';
 import { FollowerLinks } from './follower-links';
 import { HighWatermarkCheckpoint } from './high-watermark-checkpoint';
+import { ImageObserver } from './image-observer';
 import {
   absence,
-  brokerViews,
   leaderHint,
   partitionSettings,
   replicationFactor,
@@ -80,6 +79,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   private readonly live: LiveSettings;
   private readonly links: FollowerLinks;
   private readonly changes: RoleChanges;
+  private readonly observer: ImageObserver;
   private readonly offline: OfflineReplicas;
   private readonly refills: Refills;
   private readonly losses: LossAcceptance;
@@ -87,7 +87,6 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   readonly previousLife: PreviousLife;
   private readonly checkpoint: HighWatermarkCheckpoint;
   private image: MetadataImage | undefined;
-  private views: BrokerViews = new Map();
   private brokerEpoch: number | undefined;
   private isolated = false;
   private tickTimer: Timer | undefined;
@@ -123,13 +122,15 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       },
     });
     const { links } = this;
+    this.observer = new ImageObserver({ partitions, links, limits });
     const parts = { ...options, partitions, links, image, checkpoint, offline, refills };
     const open = this.open.bind(this);
     this.changes = new RoleChanges({
       ...parts,
       open,
       registered: () => brokerEpoch() !== undefined,
-      views: () => this.views,
+      views: () => this.observer.views,
+      led: (partition) => this.previousLife.led(partition),
       settingsOf: ({ config }, state) => partitionSettings(config, state, limits),
     });
     this.losses = new LossAcceptance({ ...parts, open, brokerEpoch, changes: this.changes });
@@ -184,9 +185,8 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   async apply(changed: readonly PartitionState[], image: MetadataImage): Promise<void> {
     if (this.closed) return;
     this.image = image;
-    this.views = brokerViews(image);
-    this.live.apply(image.broker(this.options.brokerId)?.configs);
-    for (const [key, partition] of this.partitions) this.observeImage(key, partition, image);
+    const isAltered = this.live.apply(image.broker(this.options.brokerId)?.configs);
+    this.observer.observe(image, isAltered);
     const done = changed.map((state) => this.changes.apply(state));
     for (const state of this.refills.settled(changed)) {
       const key = partitionKey(state.topicId, state.partition);
@@ -195,25 +195,6 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.links.refresh();
     this.previousLife.imaged(this.brokerEpoch);
     await Promise.all(done);
-    for (const partition of this.partitions.values()) {
-      if (partition.state.role === 'leader') this.previousLife.led(partition);
-    }
-  }
-
-  /** Settings, eligibility of followers, and whether the partition is still there. */
-  private observeImage(key: string, partition: Partition, image: MetadataImage): void {
-    const topic = image.topicById(partition.topicId);
-    const state = image.partition(partition.topicId, partition.partition);
-    if (!topic || !state) {
-      this.links.unfollow(key);
-      const reason = 'stray: the controller does not know this replica';
-      // In any role: it may be about to become leader.
-      partition.dispatch({ kind: 'resign', reason });
-      return;
-    }
-    partition.configure(topicConfigOf(topic, replicationFactor(state)));
-    const settings = partitionSettings(partition.config, state, this.limits);
-    partition.dispatch({ kind: 'cluster', brokers: this.views, settings });
   }
 
   stopReplicas(requests: readonly StopReplica[]): Promise<StopResult[]> {

@@ -41,6 +41,8 @@ export interface RoleChangesHost {
   readonly registered: () => boolean;
   readonly image: () => MetadataImage | undefined;
   readonly views: () => BrokerViews;
+  /** It became leader, as the controller said. */
+  readonly led: (partition: Partition) => void;
   readonly settingsOf: (partition: Partition, state: PartitionState) => PartitionSettings;
   readonly open: (log: PartitionLog, state: PartitionState) => Partition;
   /** The file of HWs goes by names: what an earlier topic left there must not be taken for the next one's. */
@@ -231,9 +233,15 @@ export class RoleChanges {
       brokers,
       settings,
     });
+    if (partition.state.role !== 'leader') return;
+    host.led(partition);
+    // What came with an image meanwhile is for leaders alone, and it was none then.
+    const views = host.views();
+    const current = host.settingsOf(partition, state);
+    partition.dispatch({ kind: 'cluster', brokers: views, settings: current });
     const { logEndOffset, highWatermark } = partition.state;
     const facts = { partition: partition.name, leaderEpoch, isr, logEndOffset, highWatermark };
-    if (partition.state.role === 'leader') host.logger.info('leads', facts);
+    host.logger.info('leads', facts);
   }
 
   /** The log holds a higher epoch than the state names: an old controller speaks. */
