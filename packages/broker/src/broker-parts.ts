@@ -16,6 +16,7 @@ import {
 import type { Acceptor, Handler } from '@tributary/protocol';
 import type { BrokerOptions } from './broker-options';
 import type { ControlLimits } from './control-limits';
+import { BegunEpochs } from './control/begun-epochs';
 import { ControlReceiver } from './control/control-receiver';
 import { Controller } from './controller/controller';
 import { ControllerElector } from './controller/controller-elector';
@@ -56,11 +57,15 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   const metadata = new MetadataCache();
   const acceptor = (): Acceptor => acceptorOf(brokerId, context);
   const topics = createTopicStore(coordinator, clock, logger);
+  const election = createControllerElection(coordinator, clock, random);
+  const read = (): Promise<number> => election.epoch();
+  const epochs = new BegunEpochs({ clock, logger, read, withinMs: limits.earlyHelloMs });
   const receiver = new ControlReceiver({
     clock,
     logger,
     limits,
     metadata,
+    epochs,
     acceptor,
     host: () => dataPlane.host,
     onStream: (event) => succession.preemption.onStream(event),
@@ -84,10 +89,10 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   const sources = { registry, topics, states, settings, owed, barrier };
   const makeController = (fence: ControllerFence, onResigned: (why: string) => void): Controller =>
     new Controller({ ...options, clusterId, fence, sources, limits, journal, onResigned });
-  const election = createControllerElection(coordinator, clock, random);
   const elector = new ControllerElector({
     ...options,
     election,
+    epochs,
     limits,
     makeController,
     onFollow: (reign) => succession.preemption.follow(reign),
@@ -109,8 +114,7 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
       ...{ clock, random, logger, limits, clusterId, brokerId },
     }),
   ];
-  const controllerEpoch = (): Promise<number> => election.epoch();
-  return { ...parts, metadata, isolation, dataPlane, handlers, controllerEpoch };
+  return { ...parts, metadata, isolation, dataPlane, handlers, controllerEpoch: read };
 }
 
 function makeIsolation(

@@ -224,6 +224,52 @@ describe('three brokers, control plane only', () => {
     });
   });
 
+  it('a made-up controller epoch on a control stream does not keep the true controller out', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    const controllerId = cluster.controllerId!;
+    const { controllerEpoch } = cluster.node(controllerId).broker.status();
+    const other = [1, 2, 3].find((id) => id !== controllerId)!;
+    const { brokerEpoch } = cluster.node(other).broker.status();
+    await cluster.call(other, async (connection) => {
+      const hello = { minVersion: 1, maxVersion: 1, brokerId: -1, senderBrokerId: 9 };
+      const stream = connection.open(methods.control.session);
+      const first = firstMessage(stream);
+      stream.send({
+        hello: { hello, controllerId: 9, expectedBrokerEpoch: brokerEpoch! },
+        body: 'hello',
+        controllerEpoch: 1_000_000,
+      });
+      return first;
+    });
+    await cluster.until(() => cluster.ready(other));
+    await cluster.clock.advance(sessionTimeoutMs * 2);
+    expect(cluster.node(other).broker.status().notReadyReasons).toEqual([]);
+    const now = cluster.node(controllerId).broker.status();
+    expect(now).toMatchObject({ isController: true, controllerEpoch });
+    await cluster.createTopic(other, 'orders', 3, 3);
+  });
+
+  it('who does not name itself as the controller is refused, and its epoch does not count', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1);
+    const { brokerEpoch } = cluster.node(1).broker.status();
+    const answer = await cluster.call(1, async (connection) => {
+      const hello = { minVersion: 1, maxVersion: 1, brokerId: -1, senderBrokerId: -1 };
+      const stream = connection.open(methods.control.session);
+      const first = firstMessage(stream);
+      stream.send({
+        hello: { hello, controllerId: 1, expectedBrokerEpoch: brokerEpoch! },
+        body: 'hello',
+        controllerEpoch: 1_000_000,
+      });
+      return first;
+    });
+    expect(answer).toMatchObject({ error: { code: 'INVALID_ARGUMENT' } });
+    expect(cluster.node(1).broker.status()).toMatchObject({ isController: true });
+    expect(cluster.ready(1)).toBe(true);
+  });
+
   it('an id that is in use is refused after one session timeout, naming the host', async () => {
     const cluster = new TestCluster();
     await cluster.start(1);

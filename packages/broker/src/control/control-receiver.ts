@@ -3,7 +3,8 @@
  * the controller for everything in this broker.
  *
  * Invariants: a stream of a lower controller epoch than the highest ever seen is refused (KAFKA-1188), as is
- * one meant for another life of this broker (KIP-380); the newest accepted stream replaces the one before.
+ * one meant for another life of this broker (KIP-380); the newest accepted stream replaces the one before. No
+ * epoch that never began keeps the true controllers out (begun-epochs.ts).
  * Implements PartitionAlterer. Called by Broker and, through its handler, by the transport.
  */
 import { TributaryError, type Clock, type Logger, type Timer } from '@tributary/common';
@@ -33,6 +34,7 @@ import type {
   PartitionAlterer,
   ReplicaHost,
 } from '../seams';
+import type { BegunEpochs } from './begun-epochs';
 import { EarlyHellos } from './early-hellos';
 import { ControlSession } from './control-session';
 import type { ControllerStream } from './controller-stream';
@@ -42,6 +44,7 @@ export interface ControlReceiverOptions {
   readonly logger: Logger;
   readonly limits: ControlLimits;
   readonly metadata: MetadataCache;
+  readonly epochs: BegunEpochs;
   readonly acceptor: () => Acceptor;
   readonly host: () => ReplicaHost;
   /** The newest stream came up, or broke; not called for one that a newer one replaced. */
@@ -60,6 +63,8 @@ interface Accepted {
 export class ControlReceiver implements PartitionAlterer, ControllerAccess {
   private current: Accepted | undefined;
   private highestEpoch = -1;
+  /** The coordinator knows of it: no need to ask whether that was made up. */
+  private begunEpoch = -1;
   private lastHeardAt: number | undefined;
   private lastStreamEpoch: number | undefined;
   private knownBrokerEpoch = 0;
@@ -100,6 +105,7 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
   /** Lower epochs are over: a controller that was deposed while this broker was away is refused. */
   registered(controllerEpoch: number): void {
     this.highestEpoch = Math.max(this.highestEpoch, controllerEpoch);
+    this.begunEpoch = Math.max(this.begunEpoch, controllerEpoch);
     this.earlyHellos.release();
   }
 
@@ -175,8 +181,11 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
         const greet = (): void => {
           if (!stream.closed) accepted = this.greet(stream, message, context);
         };
-        isHeld = this.isEarly(message);
-        if (isHeld) this.earlyHellos.hold(greet);
+        const isEarly = this.isEarly(message);
+        const isDoubtful = !isEarly && this.isDoubtful(message);
+        isHeld = isEarly || isDoubtful;
+        if (isEarly) this.earlyHellos.hold(greet);
+        else if (isDoubtful) void this.checkHighest().then(greet);
         else greet();
       },
       onEnd: () => stream.end(),
@@ -194,6 +203,27 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
     const own = this.options.acceptor().brokerEpoch;
     this.knownBrokerEpoch = Math.max(this.knownBrokerEpoch, own);
     return (hello?.expectedBrokerEpoch ?? 0) > this.knownBrokerEpoch;
+  }
+
+  /** Refused for an epoch of which only some stream has told. */
+  private isDoubtful({ hello, controllerEpoch }: ControlDown): boolean {
+    return !!hello && controllerEpoch < this.highestEpoch && this.begunEpoch < this.highestEpoch;
+  }
+
+  /** Forgets the highest epoch seen, and the stream that told of it, if it never began. */
+  private async checkHighest(): Promise<void> {
+    const { epochs } = this.options;
+    const newest = await epochs.newest();
+    if (newest === undefined) return;
+    this.begunEpoch = Math.max(this.begunEpoch, newest);
+    const claimed = this.highestEpoch;
+    if (claimed <= this.begunEpoch) return;
+    epochs.noteMadeUp(claimed, newest);
+    this.highestEpoch = this.begunEpoch;
+    const { current } = this;
+    if (!current || current.session.options.controllerEpoch <= this.begunEpoch) return;
+    const message = `controller epoch ${claimed} never began`;
+    current.stream.cut(new TributaryError('INVALID_ARGUMENT', message));
   }
 
   private greet(
@@ -291,6 +321,10 @@ function requireHello(
   const { hello } = message;
   if (!hello?.hello) {
     throw new TributaryError('INVALID_ARGUMENT', 'a control stream begins with a hello');
+  }
+  if (hello.controllerId < 0 || hello.hello.senderBrokerId !== hello.controllerId) {
+    const message = `controller ${hello.controllerId} does not name itself as the sender`;
+    throw new TributaryError('INVALID_ARGUMENT', message);
   }
   return { ...hello, hello: hello.hello };
 }

@@ -22,12 +22,14 @@ import type {
   CurrentController,
   Watch,
 } from '@tributary/coordination';
+import type { BegunEpochs } from '../control/begun-epochs';
 import type { ControlLimits } from '../control-limits';
 import type { Controller } from './controller';
 
 export interface ControllerElectorOptions {
   readonly brokerId: number;
   readonly election: ControllerElection;
+  readonly epochs: BegunEpochs;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -47,6 +49,9 @@ export class ControllerElector {
   private isTrying = false;
   private timer: Timer | undefined;
   private attempt = 0;
+  /** The highest epoch that somebody claimed and nobody has checked yet. */
+  private claimed = -1;
+  private isChecking = false;
   /** After an own resignation others get a moment to take over. */
   private notBefore = 0;
 
@@ -75,11 +80,12 @@ export class ControllerElector {
     this.tellWhomToFollow();
   }
 
-  /** Somebody has seen this epoch: a term of a lower one is over, whatever the coordinator has told so far. */
+  /** Somebody claims this epoch: a term of a lower one is over, unless the coordinator knows that it never began. */
   noticeEpoch(controllerEpoch: number): void {
     const { term } = this;
     if (!term || term.fence.controllerEpoch >= controllerEpoch) return;
-    term.controller.resign(`controller epoch ${controllerEpoch} was seen`);
+    this.claimed = Math.max(this.claimed, controllerEpoch);
+    if (!this.isChecking) void this.checkClaims();
   }
 
   /** Takes over from this very reign, which is lost. Resolves when it is known who is in office. */
@@ -106,6 +112,24 @@ export class ControllerElector {
   kill(): void {
     this.disable();
     this.watch?.stop();
+  }
+
+  /** One at a time, however many there are. */
+  private async checkClaims(): Promise<void> {
+    const { epochs } = this.options;
+    this.isChecking = true;
+    while (this.claimed >= 0) {
+      const { term, claimed } = this;
+      this.claimed = -1;
+      const newest = await epochs.newest();
+      if (!term || term !== this.term) continue;
+      const own = term.fence.controllerEpoch;
+      // Not known: whoever is cut off from the coordinator is more likely deposed than lied to.
+      if (newest === undefined || newest > own) {
+        term.controller.resign(`controller epoch ${claimed} was seen`);
+      } else epochs.noteMadeUp(claimed, newest);
+    }
+    this.isChecking = false;
   }
 
   private onChange(current: CurrentController | undefined): void {

@@ -21,6 +21,15 @@ function said(cluster: TestCluster, brokerId: number): string[] {
     .map(({ who, what }) => `${who}: ${what}`);
 }
 
+/** Somebody shows broker 1 this controller epoch. */
+function claim(cluster: TestCluster, controllerEpoch: number): Promise<unknown> {
+  const hello = { minVersion: 1, maxVersion: 1, brokerId: 1, senderBrokerId: 2 };
+  const request = { hello, controllerId: 2, controllerEpoch };
+  return cluster.call(1, (connection) =>
+    connection.call(methods.control.confirmLoss, request, { timeoutMs: 1_000 }),
+  );
+}
+
 describe('a controller that is lost', () => {
   it('crashes: one of the others replaces it long before its session ends; its partitions move', async () => {
     const cluster = new TestCluster();
@@ -127,20 +136,20 @@ describe('a controller that is lost', () => {
   it('deposed and alive, it resigns at the first who shows it a higher epoch', async () => {
     const cluster = new TestCluster();
     await cluster.start(1, 2, 3);
-    // It hears nothing of the coordinator, so its watch cannot tell it.
+    // It hears nothing of the coordinator, so its watch cannot tell it, nor can it ask.
     cluster.ensemble.disconnect(cluster.node(1).coordinator);
-    await cluster.call(1, (connection) =>
-      connection.call(
-        methods.control.confirmLoss,
-        {
-          hello: { minVersion: 1, maxVersion: 1, brokerId: 1, senderBrokerId: 2 },
-          controllerId: 2,
-          controllerEpoch: 99,
-        },
-        { timeoutMs: 1_000 },
-      ),
-    );
-    expect(said(cluster, 1).at(-1)).toMatch(/resigns/);
+    await claim(cluster, 99);
+    await cluster.until(() => /resigns/.test(said(cluster, 1).at(-1) ?? ''), 1_000);
+  });
+
+  it('it stays in office where the coordinator knows that the epoch claimed never began', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    const { controllerEpoch } = cluster.node(1).broker.status();
+    for (const epoch of [99, 2_147_483_647, 99]) await claim(cluster, epoch);
+    await cluster.clock.advance(sessionTimeoutMs);
+    expect(said(cluster, 1).filter((line) => /resigns/.test(line))).toEqual([]);
+    expect(cluster.node(1).broker.status()).toMatchObject({ isController: true, controllerEpoch });
   });
 
   it('a broker that starts refuses the image of whoever was deposed before it registered', async () => {
