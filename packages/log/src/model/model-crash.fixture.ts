@@ -59,14 +59,15 @@ function asFound(machine: ModelMachine, candidate: ModelLog, crash: Crash): Mode
 
 /**
  * Those of the batches. An epoch that begins at the end may be there, because its batches were lost, or because nobody wrote in
- * it; it must be there if it was assigned last.
+ * it; it must be there if it was assigned last
+ * and flushed since.
  */
 function epochsAfter(
   entries: readonly ModelEpoch[],
   found: ModelLog,
   maxEpoch: number,
 ): readonly ModelEpoch[] & ModelEpoch[] {
-  const { end, hasDurableEpoch } = found;
+  const { end, assigned } = found;
   // One that lost its batches to a gap may be gone with a torn file: nobody needs it.
   const needed = new Set([...found.batches, ...entries].map(({ epoch }) => epoch));
   const written = found.epochs.filter(
@@ -76,11 +77,11 @@ function epochsAfter(
   const last = entries.at(-1);
   // Of a log without a record the last one that was written may stand there, too.
   const empty = last?.startOffset === end && last.epoch > writtenEpoch ? [last] : [];
-  if (hasDurableEpoch && found.latestEpoch > writtenEpoch) {
+  if (assigned === 'durable' && found.latestEpoch > writtenEpoch) {
     expect(empty).toEqual([found.epochs.at(-1)]);
   }
   for (const { epoch } of empty) expect(epoch).toBeLessThanOrEqual(maxEpoch);
-  found.hasDurableEpoch = false;
+  found.assigned = 'not';
   return [...written, ...empty];
 }
 

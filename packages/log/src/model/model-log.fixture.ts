@@ -59,8 +59,8 @@ export class ModelLog {
   passes: { readonly to: number; readonly at: number }[] = [];
   /** Of what went before `origin`. */
   inherited: readonly ModelProducer[] = [];
-  /** The last epoch, in which nothing is written, is on the device. */
-  hasDurableEpoch = false;
+  /** Was the last epoch, in which nothing is written, assigned by a leader, and is it on the device? */
+  assigned: 'not' | 'in place' | 'durable' = 'not';
 
   get end(): number {
     const last = this.batches.at(-1);
@@ -116,14 +116,14 @@ export class ModelLog {
   /** Something older is about to be written than the epoch in which nobody wrote. */
   forgetEmptyEpoch(): void {
     this.epochs = this.epochs.filter(({ startOffset }) => startOffset < this.end);
-    this.hasDurableEpoch = false;
+    this.assigned = 'not';
   }
 
   assign(epoch: number, startOffset: number): void {
     if (epoch <= this.latestEpoch) return;
     const kept = this.epochs.filter((one) => one.startOffset < startOffset);
     this.epochs = [...kept, { epoch, startOffset }];
-    this.hasDurableEpoch = false;
+    this.assigned = 'not';
   }
 
   commit(offset: number): void {
@@ -150,7 +150,7 @@ export class ModelLog {
     this.highWatermark = Math.min(this.highWatermark, end);
     this.synced = Math.min(this.synced, end);
     this.passes = this.passes.map(({ to, at }) => ({ to: Math.min(to, end), at }));
-    this.hasDurableEpoch = false;
+    this.assigned = 'not';
   }
 
   restart(offset: number): void {
@@ -167,10 +167,10 @@ export class ModelLog {
   /** What of it ends at `end`. undefined: no batch does. */
   prefix(end: number): ModelLog | undefined {
     const copy = this.clone();
-    const { epochs, hasDurableEpoch } = this;
+    const { epochs, assigned } = this;
     copy.truncate(end);
     if (end < this.end) return copy.end === end ? copy : undefined;
-    Object.assign(copy, { epochs, hasDurableEpoch });
+    Object.assign(copy, { epochs, assigned });
     return end === this.end ? copy : undefined;
   }
 }

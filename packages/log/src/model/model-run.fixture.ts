@@ -81,6 +81,7 @@ export class ModelRun {
       case 'flush':
         await log.flush();
         model.synced = model.end;
+        if (model.assigned === 'in place') model.assigned = 'durable';
         return;
       case 'reopen':
         return this.reopen(action.clean);
@@ -101,7 +102,8 @@ export class ModelRun {
     this.maxEpoch += 1;
     await machine.log.assignEpoch(this.maxEpoch);
     model.assign(this.maxEpoch, model.end);
-    model.hasDurableEpoch = true;
+    // The power may take it before the next flush: see PartitionLog.
+    model.assigned = 'in place';
   }
 
   private async append({ records, size, producer }: Omit<ActionOf<'append'>, 'do'>): Promise<void> {
