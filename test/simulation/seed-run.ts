@@ -67,7 +67,13 @@ export class SeedRun {
   private readonly audit: MetadataAudit;
   private readonly lives: LifeChecker;
   private readonly supervisor: Supervisor;
-  private readonly trouble = { staleReads: 1e-9, lostReplies: 0, lateWatchMs: 0, reconnectMs: 200 };
+  private readonly trouble = {
+    staleReads: 1e-9,
+    lostReplies: 0,
+    lateWatchMs: 0,
+    reconnectMs: 200,
+    lateRequests: new Map<string, number>(),
+  };
   private nemesis: Nemesis | undefined;
   private compactions = 0;
 

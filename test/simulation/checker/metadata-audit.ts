@@ -10,6 +10,7 @@ import type { Violations } from './violations';
 
 type Operation = EmbeddedTransaction['operations'][number];
 
+const EPOCH_PATH = '/controller_epoch';
 const STATE_PATH = /^\/brokers\/topics\/([^/]+)\/partitions\/([0-9]+)\/state$/;
 const TOPIC_PATH = /^\/brokers\/topics\/([^/]+)$/;
 const CONFIG_PATH = /^\/config\/topics\/([^/]+)$/;
@@ -36,6 +37,8 @@ export class MetadataAudit {
   };
   private controllerEpoch = 0;
   private readonly controllers = new Map<number, number>();
+  /** Of the controller that was elected last. */
+  private controllerSession: string | undefined;
   private readonly configs = new Map<string, Record<string, string>>();
 
   constructor(
@@ -44,15 +47,25 @@ export class MetadataAudit {
     private readonly now: () => number,
   ) {}
 
-  transaction({ operations, results, zxid }: EmbeddedTransaction): void {
+  transaction({ operations, results, zxid, sessionId }: EmbeddedTransaction): void {
+    this.judgeFence(operations, sessionId);
     operations.forEach((operation, index) => {
       if (operation.type === 'check') return;
       const path = results[index]?.path ?? operation.path;
       const { path: plain } = operation;
-      if (plain === '/controller_epoch') this.controllerEpochSet(operation);
-      else if (plain === '/controller') this.controllerSet(operation);
+      if (plain === EPOCH_PATH) this.controllerEpochSet(operation);
+      else if (plain === '/controller') this.controllerSet(operation, sessionId);
       else this.other(path, operation, operations, zxid);
     });
+  }
+
+  /** Z4: whatever a controller writes, only the one that was elected last. */
+  private judgeFence(operations: readonly Operation[], sessionId: string | undefined): void {
+    const isFenced = operations.some(({ type, path }) => type === 'check' && path === EPOCH_PATH);
+    if (!isFenced || sessionId === this.controllerSession) return;
+    const written = operations.find(({ type }) => type !== 'check');
+    const what = `${written?.path ?? 'nothing'} is written by a controller that is not in office`;
+    this.violations.report('Z4', `${what}: ${this.controllerEpoch} is`);
   }
 
   private other(path: string, operation: Operation, all: readonly Operation[], zxid: number): void {
@@ -80,8 +93,9 @@ export class MetadataAudit {
     this.controllerEpoch = epoch;
   }
 
-  private controllerSet(operation: Operation): void {
+  private controllerSet(operation: Operation, sessionId: string | undefined): void {
     if (operation.type !== 'create') return;
+    this.controllerSession = sessionId;
     const { brokerid, controller_epoch: epoch } = json(operation) as Record<string, number>;
     if (this.controllers.has(epoch!)) {
       this.violations.report('Z1', `controller epoch ${epoch} belongs to two controllers`);
@@ -110,7 +124,7 @@ export class MetadataAudit {
     if (operation.type === 'set' && operation.version === undefined) {
       model.report('Z2', 'its state was written without compare-and-set');
     }
-    const fenced = all.some((one) => one.type === 'check' && one.path === '/controller_epoch');
+    const fenced = all.some((one) => one.type === 'check' && one.path === EPOCH_PATH);
     if (!fenced || next.controllerEpoch !== this.controllerEpoch) {
       const fence = fenced ? '' : ', without a check of the epoch';
       const by = `controller epoch ${next.controllerEpoch}${fence}`;

@@ -1,5 +1,92 @@
 /** What the coordinator does to its clients: sessions that end, reads from the past, lost replies, late watches, silence. */
-import type { FaultKind } from './fault';
+import type { FaultInForce, FaultKind } from './fault';
+import type { FaultWorld } from './fault-world';
+
+const ADMIN_MS = 4_000;
+
+/**
+ * Another one comes into office while the old one has writes on their way, or does not hear of it: only the fences hold
+ * it back.
+ */
+const controllerDeposed: FaultKind = {
+  name: 'controller-deposed',
+  weight: 6,
+  start(world) {
+    const { controllerId } = world.cluster;
+    const broker = controllerId === undefined ? undefined : world.broker(controllerId);
+    if (!broker || broker.paused || broker.sessionId === undefined) return undefined;
+    return world.chance(0.6)
+      ? deposedWhileWriting(world, broker.brokerId, broker.sessionId)
+      : deposedUnheard(world, broker.brokerId);
+  },
+};
+
+function deposedUnheard(world: FaultWorld, controllerId: number): FaultInForce {
+  const trouble = world.parts.coordinatorTrouble;
+  const heal = cutOff(world, controllerId);
+  trouble.lateWatchMs = world.between(1_000, 5_000);
+  trouble.staleReads = world.between(0, 0.5);
+  return {
+    text: `broker ${controllerId}, the controller, is cut off from all brokers, and watches are very late`,
+    lastsMs: world.between(1_500, 7_000),
+    end: () => {
+      Object.assign(trouble, { staleReads: 0, lateWatchMs: 0 });
+      heal();
+    },
+  };
+}
+
+/** What it was asked to do is decided, its writes crawl, and its streams break. */
+function deposedWhileWriting(
+  world: FaultWorld,
+  controllerId: number,
+  sessionId: string,
+): FaultInForce {
+  const { lateRequests } = world.parts.coordinatorTrouble;
+  const lateMs = world.between(500, 4_000);
+  lateRequests.set(sessionId, lateMs);
+  const admin = world.parts.admin.admin();
+  const moves = somethingToDecide(world);
+  if (moves.length > 0) {
+    admin.reassignPartitions(moves, { timeoutMs: ADMIN_MS }).catch(() => undefined);
+  }
+  admin.electLeaders({ kind: 'preferred', timeoutMs: ADMIN_MS }).catch(() => undefined);
+  let heal = (): void => undefined;
+  const timer = world.cluster.clock.setTimer(world.between(5, 300), () => {
+    heal = cutOff(world, controllerId);
+  });
+  return {
+    text: `requests of broker ${controllerId}, the controller, take ${Math.round(lateMs)} ms, and it is cut off`,
+    lastsMs: world.between(2_000, 6_000),
+    end: () => {
+      timer.cancel();
+      lateRequests.delete(sessionId);
+      heal();
+    },
+  };
+}
+
+/** The same replicas of some partitions, another one first. */
+function somethingToDecide(world: FaultWorld) {
+  return world.parts.model.living().flatMap(({ topic, partition }) => {
+    const replicas = [...(topic.assignment[partition] ?? [])];
+    if (replicas.length < 2 || world.chance(0.5)) return [];
+    return [{ topic: topic.topic, partition, replicas: [...replicas.slice(1), replicas[0]!] }];
+  });
+}
+
+/** Its connections break, and none comes up again until it is healed. */
+function cutOff({ cluster }: FaultWorld, brokerId: number): () => void {
+  const name = `broker-${brokerId}`;
+  const others = cluster.brokerIds.filter((id) => id !== brokerId).map((id) => `broker-${id}`);
+  for (const other of others) {
+    cluster.network.reset(name, other);
+    cluster.network.partition(name, other);
+  }
+  return () => {
+    for (const other of others) cluster.network.heal(name, other);
+  };
+}
 
 export const coordinatorFaults: readonly FaultKind[] = [
   {
@@ -28,29 +115,7 @@ export const coordinatorFaults: readonly FaultKind[] = [
       };
     },
   },
-  {
-    // It does not hear that another one is in office: only the fences hold it back.
-    name: 'controller-deposed',
-    weight: 5,
-    start(world) {
-      const { controllerId } = world.cluster;
-      if (controllerId === undefined || world.broker(controllerId).paused) return undefined;
-      const name = `broker-${controllerId}`;
-      const trouble = world.parts.coordinatorTrouble;
-      const others = world.cluster.brokerIds.filter((id) => id !== controllerId);
-      for (const id of others) world.cluster.network.partition(name, `broker-${id}`);
-      trouble.lateWatchMs = world.between(1_000, 5_000);
-      trouble.staleReads = world.between(0, 0.5);
-      return {
-        text: `${name}, the controller, is cut off from all brokers, and watches are very late`,
-        lastsMs: world.between(1_500, 7_000),
-        end: () => {
-          Object.assign(trouble, { staleReads: 0, lateWatchMs: 0 });
-          for (const id of others) world.cluster.network.heal(name, `broker-${id}`);
-        },
-      };
-    },
-  },
+  controllerDeposed,
   {
     name: 'coordinator-away',
     weight: 3,

@@ -15,6 +15,8 @@ export interface CoordinatorTrouble {
   staleReads: number;
   lostReplies: number;
   lateWatchMs: number;
+  /** By session. */
+  readonly lateRequests: Map<string, number>;
 }
 
 export interface FaultWorldParts {

@@ -1,5 +1,5 @@
 /** What people do while things break: topics are deleted and created again. Each is a call to the admin that may fail. */
-import { CHURN_TOPIC } from '../seed-plan';
+import { CHURN_TOPIC, type SeedPlan } from '../seed-plan';
 import type { FaultKind } from './fault';
 
 const TIMEOUT_MS = 5_000;
@@ -21,13 +21,41 @@ export const topicFaults: readonly FaultKind[] = [
     start(world) {
       const { plan, model, admin } = world.parts;
       if (!plan.churns || model.current(CHURN_TOPIC)) return undefined;
-      const configs = { flush: plan.allSync ? 'sync' : 'os', 'min.insync.replicas': '2' };
-      const topic = { topic: CHURN_TOPIC, partitions: 1, replicationFactor: 3, configs };
       admin
         .admin()
-        .createTopic(topic, { timeoutMs: TIMEOUT_MS })
+        .createTopic(churnTopic(plan), { timeoutMs: TIMEOUT_MS })
         .catch(() => undefined);
       return { text: `topic ${CHURN_TOPIC} is created` };
     },
   },
+  {
+    // Clients that hold the old id, and a position in the old topic, find another one of its name.
+    name: 'topic-replaced-unseen',
+    weight: 6,
+    start(world) {
+      const { cluster } = world;
+      const { plan, model, admin } = world.parts;
+      if (!plan.churns || !model.current(CHURN_TOPIC)) return undefined;
+      const machine = world.chance(0.7) ? 'churn-reader' : 'churn-writer';
+      const brokers = cluster.brokerIds.map((id) => `broker-${id}`);
+      for (const broker of brokers) cluster.network.partition(machine, broker);
+      const call = admin.admin();
+      const replaced = call
+        .deleteTopic(CHURN_TOPIC, { timeoutMs: TIMEOUT_MS })
+        .then(() => call.createTopic(churnTopic(plan), { timeoutMs: TIMEOUT_MS }));
+      replaced.catch(() => undefined);
+      return {
+        text: `topic ${CHURN_TOPIC} is replaced, unseen by ${machine}`,
+        lastsMs: world.between(1_000, 6_000),
+        end: () => {
+          for (const broker of brokers) cluster.network.heal(machine, broker);
+        },
+      };
+    },
+  },
 ];
+
+function churnTopic({ allSync }: SeedPlan) {
+  const configs = { flush: allSync ? 'sync' : 'os', 'min.insync.replicas': '2' };
+  return { topic: CHURN_TOPIC, partitions: 1, replicationFactor: 3, configs };
+}

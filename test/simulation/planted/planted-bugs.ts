@@ -137,13 +137,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     ],
   },
   {
-    // KAFKA-9307.
+    // KAFKA-9307: nothing is fetched from the new leader, and who says so again is told that it is known.
     name: 'become-follower-half',
     edits: [
       edit(
         'broker/replication/role-changes',
         '    this.host.links.follow(partition);\n',
-        "    if (now.role !== 'leader') this.host.links.follow(partition);\n",
+        "    if (now.role !== 'leader' && !sameLeader) this.host.links.follow(partition);\n",
       ),
     ],
   },

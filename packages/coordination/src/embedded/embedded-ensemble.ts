@@ -160,8 +160,6 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     return this.tree.view(path);
   }
 
-  // What follows is the server's side of EmbeddedSession.
-
   get clock(): Clock {
     return this.options.clock;
   }
@@ -201,6 +199,10 @@ export class EmbeddedEnsemble implements EmbeddedServer {
 
   hasSession(sessionId: string): boolean {
     return this.sessions.has(sessionId);
+  }
+
+  lateRequestMs(sessionId: string): number {
+    return this.dice.lateRequestMs(sessionId);
   }
 
   forget(link: ClientLink): void {
@@ -341,8 +343,7 @@ export class EmbeddedEnsemble implements EmbeddedServer {
     const { sessionId } = session.ticket;
     if (!this.sessions.delete(sessionId)) return;
     const paths = this.tree.ephemeralsOf(sessionId);
-    if (paths.length === 0) return;
     const removals = paths.map((path) => ({ type: 'remove', path, version: undefined }) as const);
-    this.transact(undefined, removals);
+    if (removals.length > 0) this.transact(undefined, removals);
   }
 }

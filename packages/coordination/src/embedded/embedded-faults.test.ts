@@ -326,4 +326,35 @@ describe('with faults', () => {
     const brokerEpoch = await run(registry.register(broker));
     expect(await run(registry.list())).toEqual([{ ...broker, brokerEpoch }]);
   });
+
+  test('late requests arrive in order; one whose connection breaks on the way does not', async () => {
+    const lateRequests = new Map<string, number>();
+    const { clock, ensemble } = world(3, { lateRequests });
+    const client = ensemble.connect();
+    const observer = ensemble.connect();
+    await client.ready(1);
+    await observer.ready(1);
+    await client.create('/a', bytes('0'));
+    lateRequests.set(client.sessionId!, 500);
+    const first = client.set('/a', bytes('1'), 0);
+    await clock.advance(100);
+    lateRequests.clear();
+    const second = client.set('/a', bytes('2'), 1);
+    await clock.advance(399);
+    expect((await observer.get('/a'))?.data.toString()).toBe('0');
+    await clock.advance(1);
+    expect((await first).version).toBe(1);
+    expect((await second).version).toBe(2);
+
+    lateRequests.set(client.sessionId!, 500);
+    const third = client.set('/a', bytes('3'), 2);
+    await clock.advance(100);
+    ensemble.disconnect(client);
+    ensemble.reconnect(client);
+    await clock.advance(450);
+    // What was on its way when the connection broke has not arrived; it was sent again.
+    expect((await observer.get('/a'))?.data.toString()).toBe('2');
+    await clock.advance(1_000);
+    expect((await third).version).toBe(3);
+  });
 });

@@ -14,6 +14,8 @@ export interface EmbeddedFaults {
   readonly reconnectMs?: number;
   /** Watches come up to this much later. Default 0. */
   readonly lateWatchMs?: number;
+  /** By session: so long, in ms, each of its requests is on its way, in order. Default: no time at all. */
+  readonly lateRequests?: ReadonlyMap<string, number>;
 }
 
 export class FaultDice {
@@ -41,6 +43,10 @@ export class FaultDice {
 
   lateWatchMs(): number {
     return this.upTo(this.faults?.lateWatchMs ?? 0);
+  }
+
+  lateRequestMs(sessionId: string): number {
+    return this.faults?.lateRequests?.get(sessionId) ?? 0;
   }
 
   /** A whole number from `low` to `high`. */

@@ -27,6 +27,8 @@ export interface EmbeddedServer {
   detach(link: ClientLink, sessionId: string): void;
   closeSession(sessionId: string): void;
   hasSession(sessionId: string): boolean;
+  /** How long a request of it takes on its way here. */
+  lateRequestMs(sessionId: string): number;
   /** This client will not come back. */
   forget(link: ClientLink): void;
   read(

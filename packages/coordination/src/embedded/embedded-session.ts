@@ -2,6 +2,7 @@
  * A session with the embedded ensemble, and the link it runs over, which faults take down and up. Requests answer in a
  * later microtask, in order.
  */
+import { sleep } from '@tributary/common';
 import type {
   CoordinatorNode,
   CreateOptions,
@@ -22,6 +23,9 @@ import type {
 import type { ClientLink, EmbeddedServer } from './embedded-server';
 import type { TreeOperation, TreeResult } from './embedded-tree';
 
+/** How soon a late request notices that its process goes on. */
+const FROZEN_POLL_MS = 10;
+
 /** The way from one client to the ensemble. */
 export class EmbeddedLink implements SessionFactory, ClientLink {
   readonly target = 'the embedded coordinator';
@@ -36,6 +40,10 @@ export class EmbeddedLink implements SessionFactory, ClientLink {
 
   get isUp(): boolean {
     return this.up && !this.server.isHalted;
+  }
+
+  get isFrozen(): boolean {
+    return this.frozen;
   }
 
   open(onState: StateListener): Session {
@@ -96,6 +104,8 @@ export class EmbeddedSession implements Session {
   private lastConnectedAt = -Infinity;
   /** Counts the connections, so that a request knows whether its own still stands. */
   private connection = 0;
+  /** When the request that is late, if one is, arrives: those behind it do not overtake it. */
+  private lateUntil = 0;
 
   constructor(
     private readonly server: EmbeddedServer,
@@ -211,13 +221,27 @@ export class EmbeddedSession implements Session {
     const sessionId = this.granted?.sessionId;
     if (this.current !== 'connected' || sessionId === undefined) throw connectionLost(false);
     await Promise.resolve();
-    if (connection !== this.connection) throw connectionLost(false);
+    const isLate = this.isLate(sessionId);
+    if (isLate) await this.arrival(sessionId);
+    if (connection !== this.connection) throw connectionLost(isLate && isWrite);
     if (!this.server.hasSession(sessionId)) throw connectionLost(false);
     const outcome = attempt(perform, sessionId);
     await Promise.resolve();
     if (connection !== this.connection && isWrite) throw connectionLost(true);
     if ('error' in outcome) throw outcome.error;
     return outcome.value;
+  }
+
+  private isLate(sessionId: string): boolean {
+    return this.server.lateRequestMs(sessionId) > 0 || this.server.clock.now() < this.lateUntil;
+  }
+
+  /** What a stopped process was about to send leaves it when it goes on. */
+  private async arrival(sessionId: string): Promise<void> {
+    const { clock } = this.server;
+    this.lateUntil = Math.max(this.lateUntil, clock.now() + this.server.lateRequestMs(sessionId));
+    await sleep(clock, this.lateUntil - clock.now());
+    while (this.link.isFrozen) await sleep(clock, FROZEN_POLL_MS);
   }
 
   private enter(state: SessionState): void {
