@@ -20,6 +20,7 @@ import {
   type Connection,
   type FollowDown,
   type FollowUpInput,
+  type Marks,
   type MessageStream,
   type Transport,
 } from '@tributary/protocol';
@@ -67,6 +68,8 @@ export class FollowerLink implements FollowedPartitionHost {
   private readonly followed = new Map<string, FollowedPartition>();
   private connection: Connection | undefined;
   private stream: Stream | undefined;
+  /** While marks that may be answered together are taken in. */
+  private gathered: NonNullable<FollowUpInput['acknowledge']>[] | undefined;
   private dialled: LeaderTarget | undefined;
   private greeted = false;
   private failures = 0;
@@ -114,7 +117,23 @@ export class FollowerLink implements FollowedPartitionHost {
   }
 
   send(message: FollowUpInput): void {
-    if (this.greeted) this.stream?.send(message);
+    if (!this.greeted) return;
+    if (this.gathered && message.acknowledge) {
+      this.gathered.push(message.acknowledge);
+      return;
+    }
+    this.sendGathered();
+    this.stream?.send(message);
+  }
+
+  private sendGathered(): void {
+    const { gathered } = this;
+    if (!gathered || gathered.length === 0) return;
+    this.gathered = [];
+    const [first] = gathered;
+    this.stream?.send(
+      gathered.length === 1 ? { acknowledge: first } : { acknowledges: { acknowledges: gathered } },
+    );
   }
 
   follow(partition: Partition, leaderEpoch: number): void {
@@ -193,13 +212,21 @@ export class FollowerLink implements FollowedPartitionHost {
   private received(message: FollowDown): void {
     if (message.hello) return this.onHello();
     if (message.push) return this.find(message.push)?.onPush(message.push);
-    if (message.marks) {
-      for (const mark of message.marks.marks) this.find(mark)?.onMark(mark);
-      return;
-    }
+    if (message.marks) return this.onMarks(message.marks);
     if (message.attached) return this.find(message.attached)?.onAttachResult(message.attached);
     if (message.move) return this.find(message.move)?.onMove(message.move);
     if (message.detached) this.find(message.detached)?.onDetached(message.detached);
+  }
+
+  /** Very many idle partitions cost one answer, where the leader takes it. */
+  private onMarks({ marks, together }: Marks): void {
+    if (together) this.gathered = [];
+    try {
+      for (const mark of marks) this.find(mark)?.onMark(mark);
+    } finally {
+      if (this.greeted) this.sendGathered();
+      this.gathered = undefined;
+    }
   }
 
   private find(where: {

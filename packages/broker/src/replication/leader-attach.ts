@@ -44,6 +44,8 @@ export class LeaderAttach implements Attachment {
   private over = false;
   private sentHighWatermark = -1;
   private sentLogStart = -1;
+  private sentMark = 0;
+  private acknowledgedMark = 0;
   /** Cold bytes that have arrived and wait for their turn. */
   private readAhead: { readonly from: number; readonly bytes: Buffer } | undefined;
   private readonly marks = new CaughtUpMarks();
@@ -110,6 +112,18 @@ export class LeaderAttach implements Attachment {
     const { state, log } = this.partition;
     const isHigher = state.highWatermark > this.sentHighWatermark;
     return !this.over && (isHigher || log.logStartOffset > this.sentLogStart);
+  }
+
+  /** The last mark was answered, and there is nothing that another one would tell the follower, or its answer us. */
+  get isQuiet(): boolean {
+    const { state } = this.partition;
+    return (
+      this.acknowledgedMark === this.sentMark &&
+      this.acknowledgedTo === state.logEndOffset &&
+      !this.hasNews &&
+      state.role === 'leader' &&
+      state.isr.includes(this.brokerId)
+    );
   }
 
   logMoved(): void {
@@ -195,6 +209,7 @@ export class LeaderAttach implements Attachment {
     this.lastMarkAt = now;
     this.sentHighWatermark = highWatermark;
     this.sentLogStart = partition.log.logStartOffset;
+    this.sentMark = this.marks.sent(now, logEndOffset);
     return {
       topicId: partition.topicId,
       partition: partition.partition,
@@ -202,7 +217,7 @@ export class LeaderAttach implements Attachment {
       attachId,
       highWatermark,
       leaderLogEndOffset: logEndOffset,
-      markId: this.marks.sent(now, logEndOffset),
+      markId: this.sentMark,
       logStartOffset: this.sentLogStart,
     };
   }
@@ -214,6 +229,7 @@ export class LeaderAttach implements Attachment {
       return this.end(new TributaryError('INVALID_ARGUMENT', message));
     }
     this.acknowledgedTo = logEndOffset;
+    this.acknowledgedMark = Math.max(this.acknowledgedMark, markId);
     this.credit += creditBytes;
     this.partition.logStarts.confirmed(this.brokerId, logStartOffset);
     this.owner.progressed(this);

@@ -22,6 +22,7 @@ import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import type { CatchUpThrottle } from './catch-up-throttle';
 import { LeaderAttach, type AttachOwner } from './leader-attach';
+import { marksDue } from './marks-due';
 import { PushQueue } from './push-queue';
 import { streamFor, type StreamKind } from './stream-kind';
 import { divergence, type TruncateTo } from './truncation';
@@ -98,6 +99,7 @@ export class LeaderStream implements AttachOwner {
       if (!this.follower) throw new TributaryError('INVALID_ARGUMENT', 'no hello came first');
       if (message.attach) return this.attach(message.attach);
       if (message.acknowledge) return this.acknowledge(message.acknowledge);
+      for (const one of message.acknowledges?.acknowledges ?? []) this.acknowledge(one);
       if (message.detach) this.detach(message.detach);
     } catch (error) {
       this.cut(TributaryError.from(error));
@@ -265,10 +267,9 @@ export class LeaderStream implements AttachOwner {
   private armMarkTimer(): void {
     const { clock, limits } = this.host;
     this.markTimer = clock.setTimer(limits.markIntervalMs, () => {
-      const quietSince = clock.now() - limits.markIntervalMs * 0.9;
       const attaches = [...this.attaches.values()];
-      this.sendMarks(attaches.filter((one) => one.lastMarkAt <= quietSince));
-      for (const attach of attaches) this.moveIfDue(attach);
+      this.sendMarks(marksDue(attaches, clock.now(), limits));
+      for (const attach of attaches) if (!attach.isQuiet) this.moveIfDue(attach);
       if (this.kind === 'catch-up') this.noteWrites();
       this.armMarkTimer();
     });
@@ -281,7 +282,7 @@ export class LeaderStream implements AttachOwner {
     const { maxMarksPerMessage } = this.host.limits;
     for (let at = 0; at < live.length; at += maxMarksPerMessage) {
       const marks = live.slice(at, at + maxMarksPerMessage).map((attach) => attach.mark());
-      this.send({ marks: { marks } });
+      this.send({ marks: { marks, together: true } });
     }
   }
 

@@ -149,13 +149,15 @@ function followTables(general: (name: string) => AnyCodec): Record<string, Messa
     markId: f.uint64(7),
     logStartOffset: f.int64(8),
   });
-  const marks = new MessageTable({ marks: f.repeated(f.message(1, mark)) });
+  const marks = new MessageTable({ marks: f.repeated(f.message(1, mark)), together: f.bool(2) });
+  const acknowledges = new MessageTable({ acknowledges: f.repeated(f.message(1, acknowledge)) });
   return {
     FollowUp: new MessageTable({
       hello: f.delegated(1, general('ClientHello'), 'body'),
       attach: f.delegated(2, general('Attach'), 'body'),
       acknowledge: f.message(3, acknowledge, 'body'),
       detach: f.delegated(4, general('Detach'), 'body'),
+      acknowledges: f.message(5, acknowledges, 'body'),
     }),
     FollowDown: new MessageTable({
       hello: f.delegated(1, general('ServerHello'), 'body'),
