@@ -192,7 +192,8 @@ export class Partition {
     return requireLeading(state, leaderEpoch, { name, brokerId, leader });
   }
 
-  private doubt(): void {
+  /** Somebody who may be wrong claims a higher leader epoch: asks the controller, not too often. */
+  doubt(): void {
     const now = this.context.clock.now();
     if (now - this.doubtedAt < DOUBT_PAUSE_MS) return;
     this.doubtedAt = now;

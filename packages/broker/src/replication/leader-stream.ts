@@ -35,11 +35,24 @@ export interface LeaderStreamHost {
   /** Throws what refuses the follower; answers its hello otherwise. */
   greet(hello: ClientHello): NonNullable<FollowDownInput['hello']>;
   /** The partition, if this broker may let that follower attach; throws otherwise. */
-  partitionFor(attach: Attach, followerId: number): Partition;
+  partitionFor(attach: Attach, follower: Follower): Partition;
+  /** The follower goes by a leader epoch above the leader's own. */
+  shown(partition: Partition, leaderEpoch: number, by: Shown): void;
+}
+
+/** In one life of its broker. */
+export interface Follower {
+  readonly brokerId: number;
+  readonly brokerEpoch: number;
+}
+
+export interface Shown {
+  readonly follower: Follower;
+  readonly reason: string;
 }
 
 export class LeaderStream implements AttachOwner {
-  private follower: { readonly brokerId: number; readonly brokerEpoch: number } | undefined;
+  private follower: Follower | undefined;
   private readonly attaches = new Map<string, LeaderAttach>();
   private readonly toMark = new Set<LeaderAttach>();
   private over = false;
@@ -121,7 +134,10 @@ export class LeaderStream implements AttachOwner {
     let attached: Partition;
     let truncate: TruncateTo | undefined;
     try {
-      attached = this.host.partitionFor(message, this.brokerId);
+      attached = this.host.partitionFor(message, {
+        brokerId: this.brokerId,
+        brokerEpoch: this.brokerEpoch,
+      });
       const { brokerId, brokerEpoch } = this;
       const newest = attached.attachments.get(brokerId);
       if (isOvertaken({ brokerId, brokerEpoch, attachId }, newest)) {
@@ -185,7 +201,8 @@ export class LeaderStream implements AttachOwner {
     // A leader that the controller cannot reach any more hears of its end in this way alone.
     if (leaderEpoch <= attach.leaderEpoch) return;
     const reason = `follower ${this.brokerId} goes on in leader epoch ${leaderEpoch}`;
-    attach.partition.resign(reason, leaderEpoch);
+    const { brokerId, brokerEpoch } = this;
+    this.host.shown(attach.partition, leaderEpoch, { follower: { brokerId, brokerEpoch }, reason });
   }
 
   /** The attach that a message means; undefined: it is stale and to be dropped. */

@@ -1,7 +1,7 @@
 /**
  * The handlers of Replication/Follow and /CatchUp and their fences: which follower may open a stream here, and which partition it may
  * attach. Invariant: hello by cluster, broker id and broker epoch; attach by topic id, leader epoch and
- * assignment; a follower that knows a higher leader epoch ends this broker's leadership. Called by ReplicaManager.
+ * assignment; a registered follower that knows a higher leader epoch ends this broker's leadership. Called by ReplicaManager.
  */
 import { TributaryError, type Clock, type Logger } from '@tributary/common';
 import {
@@ -18,7 +18,7 @@ import type { Partition } from '../partition/partition';
 import type { DataLimits } from './data-limits';
 import { absence, leaderHint } from './image-view';
 import { CatchUpThrottle } from './catch-up-throttle';
-import { LeaderStream, type LeaderStreamHost } from './leader-stream';
+import { LeaderStream, type Follower, type LeaderStreamHost, type Shown } from './leader-stream';
 import { streamMethods, type StreamKind } from './stream-kind';
 
 export interface LeaderStreamsOptions {
@@ -74,7 +74,8 @@ export class LeaderStreams implements LeaderStreamHost {
     return answer;
   }
 
-  partitionFor(attach: Attach, followerId: number): Partition {
+  partitionFor(attach: Attach, follower: Follower): Partition {
+    const { brokerId: followerId } = follower;
     const { interBrokerListener: listener } = this.options;
     const image = this.options.image();
     const partition = this.options.find(attach.topicId, attach.partition);
@@ -82,8 +83,7 @@ export class LeaderStreams implements LeaderStreamHost {
     const { state } = partition;
     if (state.role === 'leader' && attach.leaderEpoch > state.leaderEpoch) {
       const reason = `broker ${followerId} knows leader epoch ${attach.leaderEpoch}`;
-      this.options.logger.info('leadership ended', { partition: partition.name, reason });
-      partition.resign(reason, attach.leaderEpoch);
+      this.shown(partition, attach.leaderEpoch, { follower, reason });
     }
     const leader = partition.requireLeader(attach.leaderEpoch, () =>
       leaderHint(image, attach, listener),
@@ -96,6 +96,16 @@ export class LeaderStreams implements LeaderStreamHost {
       throw new TributaryError('INELIGIBLE_REPLICA', message);
     }
     return partition;
+  }
+
+  /** One that the controller has not told of yet is believed no more than a client (ADR 22): it may never have registered. */
+  shown(partition: Partition, leaderEpoch: number, { follower, reason }: Shown): void {
+    const { brokerId, brokerEpoch } = follower;
+    if (this.options.image()?.broker(brokerId)?.brokerEpoch !== brokerEpoch) {
+      return partition.doubt();
+    }
+    this.options.logger.info('leadership ended', { partition: partition.name, reason });
+    partition.resign(reason, leaderEpoch);
   }
 
   close(): void {

@@ -215,6 +215,28 @@ describe.each(['follow', 'catchUp'] as const)('who may %s', (kind) => {
   });
 });
 
+describe.each(['follow', 'catchUp'] as const)('%s: a higher leader epoch', (kind) => {
+  const claim = { leaderEpoch: 1_000_000 };
+
+  it('shown by a broker epoch that never registered does not end the leadership', async () => {
+    const w = await world();
+    const brokerEpoch = w.cluster.image().broker(2)!.brokerEpoch + 1_000;
+    const error = await attachError(w, claim, kind, { id: 2, brokerEpoch });
+    expect(error?.code).toBe('UNKNOWN_LEADER_EPOCH');
+    await w.clock.advance(2_000);
+    expect(w.cluster.partition(1).state).toMatchObject({ role: 'leader', leaderEpoch: 2 });
+    expect((await w.within(w.cluster.produce(1, ['a']), 1_000)).error).toBeNull();
+    await w.close();
+  });
+
+  it('shown by a registered follower ends it', async () => {
+    const w = await world();
+    expect((await attachError(w, claim, kind))?.code).toBe('NOT_LEADER');
+    expect(w.cluster.partition(1).state.role).not.toBe('leader');
+    await w.close();
+  });
+});
+
 describe('attach ids', () => {
   it('an attach that was overtaken by a newer one of the same life, on another stream, is refused', async () => {
     const w = await world();
