@@ -66,13 +66,13 @@ export class FetchEntry {
     const parting = divergence(partition.log, { logEndOffset: offset, lastEpoch });
     this.isPrefix = parting === undefined;
     if (!parting) return;
-    // Of another epoch: where the caller's own one began, it alone knows.
-    if (parting.epoch === lastEpoch) this.divergingOffset = parting.endOffset;
-    const where =
-      this.divergingOffset === undefined ? '' : ` from offset ${this.divergingOffset} on`;
+    // Of an epoch that is not here: the record before the caller's offset is of it, so that at least that one is gone.
+    const { endOffset } = parting;
+    this.divergingOffset =
+      parting.epoch === lastEpoch ? endOffset : Math.min(endOffset, offset - 1);
     throw new TributaryError(
       'LOG_TRUNCATED',
-      `${partition.name}: what was read before offset ${offset} in epoch ${lastEpoch} is not in the log any more${where}`,
+      `${partition.name}: what was read before offset ${offset} in epoch ${lastEpoch} is not in the log any more from offset ${this.divergingOffset} on`,
     );
   }
 

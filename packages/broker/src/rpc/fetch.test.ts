@@ -117,9 +117,13 @@ describe('fetch', () => {
     const ask = (offset: number, lastEpoch?: number) =>
       w.within(w.fetch({ offset, ...(lastEpoch === undefined ? {} : { lastEpoch }) }));
 
-    // The epoch of c and d is not in this log: where it began, the reader alone knows.
-    expect(await ask(4, epoch)).toMatchObject({ error: { code: 'LOG_TRUNCATED' } });
-    expect(await ask(4, epoch)).not.toHaveProperty('divergingOffset', expect.any(Number));
+    // The epoch of c and d is not in this log: they part where the largest epoch below it ends here.
+    expect(await ask(4, epoch)).toMatchObject({
+      error: { code: 'LOG_TRUNCATED', message: expect.stringContaining('from offset 2 on') },
+      divergingOffset: 2,
+    });
+    // One who read of that epoch before it goes on before what he read of it.
+    expect(await ask(2, epoch)).toMatchObject({ divergingOffset: 1 });
     // Of an epoch that is, and is shorter than what was read of it.
     expect(await ask(4, epoch - 1)).toMatchObject({
       error: { code: 'LOG_TRUNCATED' },

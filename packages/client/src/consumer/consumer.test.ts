@@ -424,18 +424,21 @@ describe('positions', () => {
     expect(resets).toEqual([{ topic: 'logs', partition: 0, from: 4n, to: 2n }]);
   }); // prettier-ignore
 
-  test('KIP-320: where the logs part cannot be told (two epochs back), the policy decides', async () => {
+  test.each(['earliest', 'latest'] as const)('KIP-320: with %s also where the whole epoch of the last record is lost', async (onOutOfRange) => {
     cluster.createTopic('logs', 1);
     for (const value of ['a', 'b']) cluster.append('logs', 0, value);
     cluster.moveLeader('logs', 0, 2);
     for (const value of ['c', 'd']) cluster.append('logs', 0, value);
-    const consumer = reader({ onOutOfRange: 'earliest' });
+    const consumer = reader({ onOutOfRange });
+    const resets: unknown[] = [];
+    consumer.on('reset', (event) => void resets.push(event));
     const records = consumer.records();
     await take(records, 4);
-    cluster.log('logs', 0).truncate(1, 1);
+    cluster.log('logs', 0).truncate(2, 1);
     for (const value of ['x', 'y', 'z']) cluster.append('logs', 0, value);
-    expect(await takeShown(records, 2)).toEqual(['0@0 a', '0@1 x']);
-  });
+    expect(await takeShown(records, 2)).toEqual(['0@2 x', '0@3 y']);
+    expect(resets).toEqual([{ topic: 'logs', partition: 0, from: 4n, to: 2n }]);
+  }); // prettier-ignore
 
   test('KIP-320: what was fetched ahead and not handed out is fetched again, and nobody is told', async () => {
     cluster.createTopic('logs', 1);

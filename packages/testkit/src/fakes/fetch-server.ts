@@ -86,8 +86,7 @@ export class FetchServer {
         if (parting) {
           failed = true;
           const error = toWireError(new TributaryError('LOG_TRUNCATED', 'it is another log now'));
-          const known = parting.offset === undefined ? {} : { divergingOffset: parting.offset };
-          return { topic, topicId, partition, error, ...known };
+          return { topic, topicId, partition, error, divergingOffset: parting.offset };
         }
         const batches = left > 0 ? log.read(asked.offset, Math.min(left, asked.maxBytes)) : Buffer.alloc(0); // prettier-ignore
         left -= batches.length;

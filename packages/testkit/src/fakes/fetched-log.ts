@@ -87,16 +87,14 @@ export class FetchedLog {
   }
 
   /** Where this log parts from one that ends at `offset` with a record of `lastEpoch`; undefined: it does not. */
-  divergence(
-    offset: number,
-    lastEpoch: number,
-  ): { readonly offset: number | undefined } | undefined {
+  divergence(offset: number, lastEpoch: number): { readonly offset: number } | undefined {
     const headers = this.batches.map((batch) => readBatchHeader(batch));
     const before = headers.findLast((header) => header.baseOffset < offset);
     if (!before || (before.leaderEpoch === lastEpoch && before.lastOffset >= offset - 1))
       return undefined;
-    const same = headers.findLast(({ leaderEpoch }) => leaderEpoch === lastEpoch);
-    return { offset: same && same.lastOffset + 1 };
+    const floor = headers.findLast(({ leaderEpoch }) => leaderEpoch <= lastEpoch);
+    const end = floor ? floor.lastOffset + 1 : this.start;
+    return { offset: floor?.leaderEpoch === lastEpoch ? end : Math.min(end, offset - 1) };
   }
 
   /** Once, at the next change. */
