@@ -110,6 +110,26 @@ describe("a follower's attach at the leader", () => {
     expect(back.ended).toHaveLength(1);
   });
 
+  it('is quiet once the follower has it all and has said so, until there is something new', async () => {
+    const { attach, partition } = await attached(1e6);
+    expect(attach.isQuiet).toBe(false);
+    const push = attach.nextPush()!;
+    const answer = (markId: unknown): void =>
+      attach.acknowledged({ ...named, logEndOffset: 10, markId: Number(markId), creditBytes: 0 });
+    answer(push.markId);
+    // The HW that this answer moved is not told yet.
+    expect([partition.state.highWatermark, attach.isQuiet]).toEqual([10, false]);
+    const mark = attach.mark();
+    expect(attach.isQuiet).toBe(false);
+    answer(mark.markId);
+    expect(attach.isQuiet).toBe(true);
+    attach.mark();
+    expect(attach.isQuiet).toBe(false);
+    answer(attach.mark().markId);
+    partition.append(batchOf(['more']), undefined);
+    expect(attach.isQuiet).toBe(false);
+  });
+
   it('a newer attach of the same broker ends the older one as stale', async () => {
     const { partition, ended } = await attached(1e6);
     const newer = {
