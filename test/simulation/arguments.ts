@@ -17,9 +17,11 @@ export interface SimulateArguments {
   readonly planted: boolean;
   /** One planted bug, by name. */
   readonly bug: string | undefined;
+  /** Print the usage, play nothing. */
+  readonly help: boolean;
 }
 
-const usage =
+export const usage =
   'npm run --silent simulate -- [--seeds 1000] [--first-seed 1] [--workers N] [--without KIND,KIND] [--json] | --seed N [--trace] | --planted [--bug NAME]';
 const MAX_SEEDS = 10_000_000;
 
@@ -33,6 +35,7 @@ export function parseArguments(args: readonly string[]): SimulateArguments {
     workers: values.workers === undefined ? availableParallelism() : number('workers', 1, 256),
     planted,
     bug: values.bug,
+    help: values.help === true,
     without: values.without === undefined ? [] : values.without.split(','),
   };
   if (values.seed !== undefined) {
@@ -59,6 +62,7 @@ function parse(args: readonly string[]) {
         without: { type: 'string' },
         planted: { type: 'boolean', default: false },
         bug: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     }).values;
   } catch (error) {

@@ -3,7 +3,7 @@
  * last; with --json the last line of standard output is one object. Exits non-zero when an invariant was broken.
  */
 import { errorCodes, TributaryError } from '@tributary/common';
-import { parseArguments, type SimulateArguments } from './arguments';
+import { parseArguments, usage, type SimulateArguments } from './arguments';
 import { playSeed } from './play-seed';
 import { coverageText, failureText, missingCoverage, Summing } from './report';
 import { hunt } from './planted/hunt';
@@ -14,6 +14,7 @@ const PROGRESS_SEEDS = 50;
 
 async function main(): Promise<void> {
   const options = parseArguments(process.argv.slice(2));
+  if (options.help) return void process.stdout.write(`${usage}\n`);
   if (options.planted) await huntPlanted(options);
   else await simulate(options);
 }

@@ -8,7 +8,8 @@ export function collect(value: string, previous: readonly string[] = []): string
 
 export function wholeNumber(text: string, option: string): number {
   if (!/^[0-9]{1,9}$/.test(text)) {
-    throw new TributaryError('INVALID_ARGUMENT', `${option} ${text} is not a whole number`);
+    const given = text === '' ? 'an empty text' : text;
+    throw new TributaryError('INVALID_ARGUMENT', `${option} ${given} is not a whole number`);
   }
   return Number(text);
 }
@@ -21,12 +22,19 @@ export function parseConfigs(pairs: readonly string[]): Record<string, string> {
     if (equals <= 0) {
       throw new TributaryError('INVALID_ARGUMENT', `--config ${pair} has not the form name=value`);
     }
-    configs[pair.slice(0, equals)] = pair.slice(equals + 1);
+    const name = pair.slice(0, equals);
+    if (Object.hasOwn(configs, name)) {
+      throw new TributaryError('INVALID_ARGUMENT', `--config ${name} is given twice`);
+    }
+    configs[name] = pair.slice(equals + 1);
   }
   return configs;
 }
 
 /** `1,2,3` */
 export function brokerIds(text: string, option: string): number[] {
+  if (text.trim() === '') {
+    throw new TributaryError('INVALID_ARGUMENT', `${option} names no broker; its form is 1,2,3`);
+  }
   return text.split(',').map((id) => wholeNumber(id.trim(), option));
 }

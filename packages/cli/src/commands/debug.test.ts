@@ -84,6 +84,12 @@ test('dump with records prints one object a line, values cut to a bound', async 
   ]);
 });
 
+test('--json beside another format is refused, beside its own it is not', async () => {
+  const { code, err } = await trib('dump', segment, '-o', 'table', '--json');
+  expect([code, err]).toEqual([2, expect.stringContaining('--json and --output table exclude')]);
+  expect((await trib('dump', segment, '-o', 'json', '--json')).code).toBe(0);
+});
+
 test('verify prints one line where every byte is right', async () => {
   const { code, out } = await trib('verify', root);
   expect([code, out]).toEqual([

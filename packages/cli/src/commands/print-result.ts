@@ -1,7 +1,11 @@
 /** Prints what a command has to say as the caller wants it, and tells of partitions that were refused. Called by the commands. */
 import type { PartitionResult } from '@tributary/client';
+import { TributaryError } from '@tributary/common';
 import { renderJson, renderTable, type Row } from '../output/render';
 import { outputFormat, type ConnectionOptions } from './connection';
+
+/** One message shall fit on a screen. */
+const MAX_REFUSALS_TOLD = 10;
 
 export function printResult(
   options: ConnectionOptions,
@@ -14,8 +18,18 @@ export function printResult(
   );
 }
 
-/** Each partition is told; then the first refusal ends the command. */
+/** Each partition is told; then the refusals end the command. */
 export function printPartitionResults(
+  options: ConnectionOptions,
+  results: readonly PartitionResult[],
+  done: string,
+): void {
+  listPartitionResults(options, results, done);
+  const refusal = refusalOf(results);
+  if (refusal) throw refusal;
+}
+
+export function listPartitionResults(
   options: ConnectionOptions,
   results: readonly PartitionResult[],
   done: string,
@@ -32,6 +46,24 @@ export function printPartitionResults(
     ...(error ? { error: error.toJSON() } : {}),
   }));
   printResult(options, document, ['topic', 'partition', 'result'], rows);
-  const refused = results.find(({ error }) => error);
-  if (refused?.error) throw refused.error;
+}
+
+/** What a command whose partitions were partly refused ends with: the first one's code, and all of them by name. */
+export function refusalOf(results: readonly PartitionResult[]): TributaryError | undefined {
+  const refused = results.flatMap(({ topic, partition, error }) =>
+    error ? [{ name: `${topic}-${partition}`, error }] : [],
+  );
+  const first = refused[0]?.error;
+  if (!first || refused.length === 1) return first;
+  const told = refused.slice(0, MAX_REFUSALS_TOLD).map(({ name, error: { message } }) => {
+    return message.includes(name) ? message : `${name}: ${message}`;
+  });
+  const more = refused.length - told.length;
+  const text = [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+  const { code, hint, outcome } = first;
+  const message = `${refused.length} of ${results.length} partitions were refused: ${text}`;
+  return new TributaryError(code, message, {
+    hint,
+    ...(outcome === undefined ? {} : { outcome }),
+  });
 }

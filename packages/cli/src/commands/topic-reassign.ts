@@ -11,7 +11,7 @@ import type { Command } from 'commander';
 import { brokerIds, wholeNumber } from './arguments';
 import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
 import { movesOfPlan, rotatedMoves } from './move-plan';
-import { printPartitionResults, printResult } from './print-result';
+import { listPartitionResults, printResult, refusalOf } from './print-result';
 import { runCommand } from './run-command';
 import { waitUntilDone } from './wait-until';
 
@@ -35,8 +35,8 @@ export function registerTopicReassignCommand(topic: Command): void {
     .option('--file <plan.json>', '{ "partitions": [{ "topic", "partition", "replicas" }, ...] }')
     .option('--cancel', 'back to the replicas from before; without a topic: all that are being moved')
     .option('--status', 'what is being moved, and how far it is')
-    .option('--throttle <bytes>', 'a second, of each broker that is copied from; stays until it is altered again (0: back to the default)')
-    .option('--wait', 'until all of it is moved, with a line for each change')
+    .option('--throttle <bytes>', 'a second, of each broker that is copied from; set once the moves are begun, on all brokers; stays until it is altered again (0: back to the default)')
+    .option('--wait', 'until all that was begun is moved, with a line for each change')
     .action(runCommand(reassign)); // prettier-ignore
 }
 
@@ -53,17 +53,41 @@ async function reassign(
   const scope = { topic, partition };
   const plan = options.file === undefined ? undefined : readPlan(options.file);
   await withClient(options, command, async (client) => {
-    if (throttle !== undefined) await setThrottle(client, throttle, options);
     if (options.status) {
+      if (throttle !== undefined) await setThrottle(client, throttle, options);
       if (options.wait) await waitForMoves(client, scope, options);
       return printStatus(options, await ongoing(client, scope, options));
     }
     const results = options.cancel
       ? await cancel(client, scope, options)
       : await begin(client, plan ?? (await moves(client, scope, options)), options);
-    printPartitionResults(options, results, options.cancel ? 'cancelled' : 'begun');
-    if (options.wait) await waitForMoves(client, plan ? {} : scope, options);
+    const refusal = refusalOf(results);
+    const begun = results.filter(({ error }) => error === undefined);
+    // Only for what is moved: a throttle that stays behind after a refusal would slow down every other catch-up.
+    if (throttle !== undefined && (begun.length > 0 || !refusal)) {
+      await setThrottleOfBegun(client, throttle, options);
+    }
+    listPartitionResults(options, results, options.cancel ? 'cancelled' : 'begun');
+    if (options.wait && begun.length > 0) await waitForMoves(client, plan ? {} : scope, options);
+    if (refusal) throw refusal;
   });
+}
+
+async function setThrottleOfBegun(
+  client: Client,
+  bytes: number,
+  options: ReassignOptions,
+): Promise<void> {
+  try {
+    await setThrottle(client, bytes, options);
+  } catch (thrown) {
+    const { code, message, hint, outcome } = TributaryError.from(thrown);
+    const done = options.cancel ? 'the moves are cancelled' : 'the moves are begun';
+    throw new TributaryError(code, `${done}, but --throttle ${bytes} failed: ${message}`, {
+      ...{ hint, cause: thrown },
+      ...(outcome === undefined ? {} : { outcome }),
+    });
+  }
 }
 
 interface Scope {

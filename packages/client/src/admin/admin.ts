@@ -27,6 +27,7 @@ import type {
   TopicDescription,
   TopicListing,
 } from './admin-types';
+import { requireShape, shapes, type Shape } from './argument-shapes';
 import { askAnyBroker } from './any-broker';
 import { alterBroker, describeBrokers, listDecisions } from './broker-admin';
 import { brokerTimeout } from './broker-timeout';
@@ -64,7 +65,8 @@ export class Admin {
 
   /** Resolves when every partition has a leader. Throws TOPIC_EXISTS, INVALID_TOPIC, INVALID_CONFIG and the like. */
   async createTopic(topic: NewTopic, options: CreateTopicOptions = {}): Promise<CreatedTopic> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('createTopic', options, shapes.validated);
+    requireShape('createTopic', 'topic', topic, shapes.newTopic);
     validateTopicName(topic.topic);
     const request = {
       topic: topic.topic,
@@ -82,7 +84,7 @@ export class Admin {
 
   /** Throws UNKNOWN_TOPIC. Its records are gone for good. */
   async deleteTopic(topic: string, options: CallOptions = {}): Promise<void> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('deleteTopic', options);
     validateTopicName(topic);
     const request = { topic, timeoutMs: brokerTimeout(deadline) };
     const { deleteTopic } = methods.admin;
@@ -92,7 +94,7 @@ export class Admin {
   }
 
   async listTopics(options: CallOptions = {}): Promise<TopicListing[]> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('listTopics', options);
     const { topics } = await this.context.metadata.snapshot(deadline);
     return topics.map(listingOf);
   }
@@ -102,7 +104,7 @@ export class Admin {
     topic: string,
     options: DescribeTopicOptions = {},
   ): Promise<TopicDescription> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('describeTopic', options, shapes.describeTopic);
     const view = await withOutages(this.context, await this.freshTopic(topic, deadline), deadline);
     const listing = listingOf(view);
     if (options.offsets === false) return listing;
@@ -111,7 +113,7 @@ export class Admin {
   }
 
   async describeCluster(options: CallOptions = {}): Promise<ClusterDescription> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('describeCluster', options);
     const { describeCluster } = methods.admin;
     const answer = await askAnyBroker(this.context, describeCluster, {}, deadline, 'question');
     const { controllerId, brokers, ...rest } = answer;
@@ -128,7 +130,7 @@ export class Admin {
     query: OffsetQuery,
     options: ListOffsetsOptions = {},
   ): Promise<ListedOffset[]> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('listOffsets', options, shapes.partitionsOfTopic);
     const view = await this.freshTopic(topic, deadline);
     const partitions = options.partitions ?? view.partitions.map(({ partition }) => partition);
     const answers = await lookUpOffsets(this.context, { topic, partitions, query }, deadline);
@@ -144,7 +146,7 @@ export class Admin {
     partition: number,
     options: AcceptLossOptions,
   ): Promise<AcceptedLoss> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('acceptLoss', options, shapes.acceptLoss);
     const view = await this.freshTopic(topic, deadline);
     const { brokerId, force } = options;
     const timeoutMs = brokerTimeout(deadline);
@@ -161,7 +163,8 @@ export class Admin {
     before: DeletionOffsets,
     options: CallOptions = {},
   ): Promise<DeletedRecords[]> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('deleteRecords', options);
+    requireShape('deleteRecords', 'before', before, shapes.deletions);
     await this.freshTopic(topic, deadline);
     return deleteRecords(this.context, topic, before, deadline);
   }
@@ -175,9 +178,11 @@ export class Admin {
     alteration: TopicAlteration,
     options: AlterTopicOptions = {},
   ): Promise<AlteredTopic> {
+    const deadline = this.deadline('alterTopic', options, shapes.validated);
+    requireShape('alterTopic', 'alteration', alteration, shapes.topicAlteration);
     const { validateOnly = false } = options;
     const wanted = { ...alteration, validateOnly };
-    return alterTopic(this.context, topic, wanted, this.deadline(options));
+    return alterTopic(this.context, topic, wanted, deadline);
   }
 
   /**
@@ -188,7 +193,8 @@ export class Admin {
     moves: readonly PartitionMove[],
     options: CallOptions = {},
   ): Promise<PartitionResult[]> {
-    return reassign(this.context, moves, this.deadline(options));
+    requireShape('reassignPartitions', 'moves', moves, shapes.moves);
+    return reassign(this.context, moves, this.deadline('reassignPartitions', options));
   }
 
   /** Back to the replicas from before; default: of all partitions that are being moved. */
@@ -196,17 +202,30 @@ export class Admin {
     partitions?: readonly NamedPartition[],
     options: CallOptions = {},
   ): Promise<PartitionResult[]> {
-    return cancelReassignments(this.context, partitions, this.deadline(options));
+    requireShape('cancelReassignments', 'partitions', partitions, shapes.cancelled);
+    return cancelReassignments(
+      this.context,
+      partitions,
+      this.deadline('cancelReassignments', options),
+    );
   }
 
   /** Partitions that are being moved now; one that is done is not listed any more. */
   async listReassignments(options: ListReassignmentsOptions = {}): Promise<OngoingReassignment[]> {
-    return ongoingReassignments(this.context, options, this.deadline(options));
+    return ongoingReassignments(
+      this.context,
+      options,
+      this.deadline('listReassignments', options, shapes.listReassignments),
+    );
   }
 
   /** Resolves when they lead. `unclean` loses records, and is refused where somebody in sync can lead. */
   async electLeaders(options: ElectLeadersOptions): Promise<PartitionResult[]> {
-    return electLeaders(this.context, options, this.deadline(options));
+    return electLeaders(
+      this.context,
+      options,
+      this.deadline('electLeaders', options, shapes.election),
+    );
   }
 
   /**
@@ -218,27 +237,32 @@ export class Admin {
     alteration: BrokerAlteration,
     options: CallOptions = {},
   ): Promise<AlteredBroker> {
-    return alterBroker(this.context, broker, alteration, this.deadline(options));
+    requireShape('alterBroker', 'alteration', alteration, shapes.brokerAlteration);
+    if (broker !== 'all') requireShape('alterBroker', 'broker', broker, shapes.brokerId);
+    return alterBroker(this.context, broker, alteration, this.deadline('alterBroker', options));
   }
 
   /** For maintenance: from now on it leads nothing that another broker can lead. It keeps its replicas. */
   async drainBroker(brokerId: number, options: CallOptions = {}): Promise<AlteredBroker> {
+    requireShape('drainBroker', 'brokerId', brokerId, shapes.brokerId);
     return this.alterBroker(brokerId, { duty: 'drained' }, options);
   }
 
   /** For good: its leaderships and, one after another, its replicas go to other brokers. See `describeBrokers`. */
   async decommissionBroker(brokerId: number, options: CallOptions = {}): Promise<AlteredBroker> {
+    requireShape('decommissionBroker', 'brokerId', brokerId, shapes.brokerId);
     return this.alterBroker(brokerId, { duty: 'decommissioned' }, options);
   }
 
   /** Back in service, from being drained or decommissioned. */
   async returnBroker(brokerId: number, options: CallOptions = {}): Promise<AlteredBroker> {
+    requireShape('returnBroker', 'brokerId', brokerId, shapes.brokerId);
     return this.alterBroker(brokerId, { duty: 'in service' }, options);
   }
 
   /** Those that are registered, and those that are away but have replicas, a duty or settings; by id. */
   async describeBrokers(options: CallOptions = {}): Promise<BrokerDescription[]> {
-    return describeBrokers(this.context, this.deadline(options));
+    return describeBrokers(this.context, this.deadline('describeBrokers', options));
   }
 
   /**
@@ -246,16 +270,20 @@ export class Admin {
    * answers.
    */
   async listDecisions(options: ListDecisionsOptions = {}): Promise<DecisionList> {
-    return listDecisions(this.context, options.limit, this.deadline(options));
+    return listDecisions(
+      this.context,
+      options.limit,
+      this.deadline('listDecisions', options, shapes.listDecisions),
+    );
   }
 
-  listGroups(options: CallOptions = {}): Promise<string[]> {
-    return this.groups.list(this.deadline(options));
+  async listGroups(options: CallOptions = {}): Promise<string[]> {
+    return this.groups.list(this.deadline('listGroups', options));
   }
 
   /** Members, owners, committed offsets and lag. A group that nobody used is empty. */
-  describeGroup(group: string, options: CallOptions = {}): Promise<DescribedGroup> {
-    return this.groups.describe(group, this.deadline(options));
+  async describeGroup(group: string, options: CallOptions = {}): Promise<DescribedGroup> {
+    return this.groups.describe(group, this.deadline('describeGroup', options));
   }
 
   /** Of a stopped group. Throws FENCED_OWNER while one of the partitions has an owner. */
@@ -264,7 +292,7 @@ export class Admin {
     offsets: readonly NewGroupOffset[],
     options: CallOptions = {},
   ): Promise<void> {
-    await this.groups.commit(group, offsets, this.deadline(options));
+    await this.groups.commit(group, offsets, this.deadline('commitGroupOffsets', options));
   }
 
   /** Moves a stopped group within a topic; answers where it stands then. Throws FENCED_OWNER. */
@@ -274,7 +302,7 @@ export class Admin {
     to: ResetTarget,
     options: ResetOffsetsOptions = {},
   ): Promise<NewGroupOffset[]> {
-    const deadline = this.deadline(options);
+    const deadline = this.deadline('resetGroupOffsets', options, shapes.partitionsOfTopic);
     const view = await this.freshTopic(topic, deadline);
     const partitions = options.partitions ?? view.partitions.map(({ partition }) => partition);
     const offsets = await this.groups.targets(topic, partitions, to, deadline);
@@ -289,7 +317,9 @@ export class Admin {
     return metadata.topic(topic, deadline);
   }
 
-  private deadline(options: CallOptions): Deadline {
+  /** Refuses options that the call does not have, first of all. */
+  private deadline(call: string, options: CallOptions, shape: Shape = shapes.bounds): Deadline {
+    requireShape(call, 'options', options, shape);
     const { clock, closing, requestTimeoutMs } = this.context;
     if (closing.aborted) throw new TributaryError('CLOSED', 'the client is closed');
     return Deadline.after(clock, options.timeoutMs ?? requestTimeoutMs, options.signal);

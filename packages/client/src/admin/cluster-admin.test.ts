@@ -167,6 +167,53 @@ test('electLeaders says which kind', async () => {
   ]);
 });
 
+describe('what a compiler would have refused', () => {
+  type Untyped = Record<string, (...given: unknown[]) => Promise<unknown>>;
+
+  test.each<[string, unknown[], string]>([
+    ['electLeaders', [[{ topic: 'orders', partition: 0 }]], 'options is a list, not an object'],
+    ['electLeaders', [{}], "options.kind is missing, not 'preferred' | 'unclean'"],
+    ['electLeaders', [], 'options is missing, not an object'],
+    ['electLeaders', [{ kind: 'clean' }], "options.kind is 'clean', not"],
+    ['electLeaders', [{ kind: 'preferred', topics: [] }], 'options.topics is not known'],
+    ['reassignPartitions', [], 'moves is missing, not a list'],
+    ['reassignPartitions', [[{ topic: 'orders', partition: 0 }]], 'moves[0].replicas is missing'],
+    ['reassignPartitions', [[{ topic: 'orders', partition: 0, replicas: ['1'] }]], "moves[0].replicas[0] is '1', not a whole number"],
+    ['cancelReassignments', ['orders'], "partitions is 'orders', not a list"],
+    ['alterTopic', ['orders'], 'alteration is missing, not an object'],
+    ['alterTopic', ['orders', { configs: {} }], 'alteration.configs is not known'],
+    ['alterTopic', ['orders', { setConfigs: { flush: 1 } }], "alteration.setConfigs['flush'] is 1, not a text"],
+    ['alterTopic', ['orders', {}, { dryRun: true }], 'options.dryRun is not known'],
+    ['createTopic', ['orders'], "topic is 'orders', not an object"],
+    ['drainBroker', ['2'], "brokerId is '2', not the id of a broker"],
+    ['decommissionBroker', [], 'brokerId is missing'],
+    ['returnBroker', [1.5], 'brokerId is 1.5'],
+    ['alterBroker', [2], 'alteration is missing'],
+    ['alterBroker', ['2', {}], "broker is '2', not the id of a broker"],
+    ['alterBroker', [2, { duty: 'gone' }], "alteration.duty is 'gone', not 'in service' |"],
+    ['deleteRecords', ['orders'], 'before is missing, not an object'],
+    ['acceptLoss', ['orders', 0], 'options is missing'],
+    ['listReassignments', ['orders'], "options is 'orders', not an object"],
+    ['describeBrokers', [{ timeout: 5 }], 'options.timeout is not known'],
+    ['listGroups', [{ timeoutMs: '5' }], "options.timeoutMs is '5', not a count of milliseconds"],
+  ])('%s(...%j) rejects, names the argument and its form, and sends nothing', async (call, given, message) => {
+    const { admin, calls } = await world();
+    await expect((admin as unknown as Untyped)[call]?.(...given)).rejects.toMatchObject({
+      ...{ code: 'INVALID_ARGUMENT', outcome: 'not written' },
+      message: expect.stringContaining(`${call}: ${message}`),
+      hint: expect.stringMatching(/^\w+: ./),
+    });
+    expect(calls).toEqual([]);
+  }); // prettier-ignore
+
+  test('the hint shows the whole form', async () => {
+    const { admin } = await world();
+    await expect((admin as unknown as Untyped)['electLeaders']?.()).rejects.toMatchObject({
+      hint: "options: { kind: 'preferred' | 'unclean', partitions?: [{ topic: a text, partition: a whole number }, ...], timeoutMs?: a count of milliseconds, signal?: an AbortSignal }",
+    });
+  });
+});
+
 describe('brokers', () => {
   test('drain, decommission, return; settings of one and of all', async () => {
     const { admin, calls, done } = await world({

@@ -1,0 +1,16 @@
+import { brokerIds, parseConfigs, wholeNumber } from './arguments';
+
+describe('what is typed after a flag', () => {
+  test('settings: each once', () => {
+    expect(parseConfigs(['flush=sync', 'retention.ms=a=b'])).toEqual({ flush: 'sync', 'retention.ms': 'a=b' }); // prettier-ignore
+    expect(() => parseConfigs(['flush=sync', 'flush=async'])).toThrow('--config flush is given twice');
+    expect(() => parseConfigs(['toString=1', '=2'])).toThrow('--config =2 has not the form name=value');
+  }); // prettier-ignore
+
+  test('brokers: at least one', () => {
+    expect(brokerIds('1, 2,3', '--replicas')).toEqual([1, 2, 3]);
+    expect(() => brokerIds('', '--replicas')).toThrow('--replicas names no broker; its form is 1,2,3');
+    expect(() => brokerIds('1,', '--replicas')).toThrow('--replicas an empty text is not a whole number');
+    expect(() => wholeNumber('-1', 'ID')).toThrow('ID -1 is not a whole number');
+  }); // prettier-ignore
+});
