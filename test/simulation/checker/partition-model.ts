@@ -145,7 +145,8 @@ export class PartitionModel {
         `broker ${brokerId} leads in epoch ${epoch}, its log knows ${latestEpoch} as the latest`,
       );
     }
-    if (this.isOver) return;
+    // One that was slow to begin, and has been replaced meanwhile, commits nothing.
+    if (this.isOver || (this.stored?.leaderEpoch ?? epoch) > epoch) return;
     const replica = this.replica(brokerId);
     const { end } = replica.log;
     if (end < this.trueHighWatermark) {

@@ -13,11 +13,13 @@ export const diskFaults: readonly FaultKind[] = [
       const victim = world.victim();
       if (victim === undefined) return undefined;
       const operation = pick(world.random, FAILING);
+      // A log whose sync failed is damaged for good: another one must have what is committed.
+      if (operation === 'datasync' && !world.mayLoseDisk(victim)) return undefined;
       const { disk } = world.broker(victim);
       disk.failNext(operation, { times: 1 + world.integer(3) });
       return {
         text: `the disk of broker ${victim} fails at ${operation}`,
-        lastsMs: world.between(100, 2_000),
+        lastsMs: world.between(100, operation === 'datasync' ? 500 : 2_000),
         end: () => disk.failNoMore(),
       };
     },

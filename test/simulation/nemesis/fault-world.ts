@@ -96,6 +96,13 @@ export class FaultWorld {
     return this.parts.model.living().every((model) => isSafeWithout(model, brokerId));
   }
 
+  /** As above, of what lies on its disk, too. */
+  mayLoseDisk(brokerId: number): boolean {
+    const { model, supervisor } = this.parts;
+    if (supervisor.badDisks.size > 0) return false;
+    return model.living().every((one) => one.trueHighWatermark === 0 || hasOthers(one, brokerId));
+  }
+
   integer(below: number): number {
     return randomInteger(this.random, below);
   }
@@ -103,6 +110,10 @@ export class FaultWorld {
 
 function isSafeWithout(model: PartitionModel, brokerId: number): boolean {
   if (model.topic.config.flush === 'sync' || model.trueHighWatermark === 0) return true;
+  return hasOthers(model, brokerId);
+}
+
+function hasOthers(model: PartitionModel, brokerId: number): boolean {
   if (!model.isMember(brokerId)) return true;
   const others = [...model.replicas.values()].filter((replica) => replica.brokerId !== brokerId);
   if (others.some(({ taintedIn }) => taintedIn !== undefined)) return false;

@@ -1,8 +1,14 @@
 /** What people do while things break: topics are deleted and created again. Each is a call to the admin that may fail. */
 import { CHURN_TOPIC, type SeedPlan } from '../seed-plan';
-import type { FaultKind } from './fault';
+import type { ClusterModel } from '../checker/cluster-model';
+import type { TopicModel } from '../checker/topic-model';
+import type { FaultInForce, FaultKind } from './fault';
+import type { FaultWorld } from './fault-world';
 
 const TIMEOUT_MS = 5_000;
+/** Less than the keepalive of the simulated network: no connection breaks. */
+const HELD_MS = 4_800;
+const POLL_MS = 20;
 
 export const topicFaults: readonly FaultKind[] = [
   {
@@ -29,31 +35,52 @@ export const topicFaults: readonly FaultKind[] = [
     },
   },
   {
-    // Clients that hold the old id, and a position in the old topic, find another one of its name.
     name: 'topic-replaced-unseen',
-    weight: 6,
+    weight: 9,
     start(world) {
-      const { cluster } = world;
-      const { plan, model, admin } = world.parts;
-      if (!plan.churns || !model.current(CHURN_TOPIC)) return undefined;
-      const machine = world.chance(0.7) ? 'churn-reader' : 'churn-writer';
-      const brokers = cluster.brokerIds.map((id) => `broker-${id}`);
-      for (const broker of brokers) cluster.network.partition(machine, broker);
-      const call = admin.admin();
-      const replaced = call
-        .deleteTopic(CHURN_TOPIC, { timeoutMs: TIMEOUT_MS })
-        .then(() => call.createTopic(churnTopic(plan), { timeoutMs: TIMEOUT_MS }));
-      replaced.catch(() => undefined);
-      return {
-        text: `topic ${CHURN_TOPIC} is replaced, unseen by ${machine}`,
-        lastsMs: world.between(1_000, 6_000),
-        end: () => {
-          for (const broker of brokers) cluster.network.heal(machine, broker);
-        },
-      };
+      const before = world.parts.model.current(CHURN_TOPIC);
+      return world.parts.plan.churns && before ? replacedUnseen(world, before) : undefined;
     },
   },
 ];
+
+/**
+ * What a client sends is held back, as TCP does, while its topic is deleted and another one of that name grows: then requests
+ * with the old id, for a position in the old topic, arrive.
+ */
+function replacedUnseen(world: FaultWorld, before: TopicModel): FaultInForce {
+  const { cluster } = world;
+  const { plan, model, admin } = world.parts;
+  const machine = world.chance(0.8) ? 'churn-reader' : 'churn-writer';
+  const brokers = cluster.brokerIds.map((id) => `broker-${id}`);
+  for (const broker of brokers) cluster.network.partition(machine, broker, { oneWay: true });
+  let timer = cluster.clock.setTimer(world.between(100, 400), () => {
+    const call = admin.admin();
+    call
+      .deleteTopic(CHURN_TOPIC, { timeoutMs: TIMEOUT_MS })
+      .then(() => call.createTopic(churnTopic(plan), { timeoutMs: TIMEOUT_MS }))
+      .catch(() => undefined);
+    awaitNext();
+  });
+  const end = (): void => {
+    timer.cancel();
+    for (const broker of brokers) cluster.network.heal(machine, broker);
+  };
+  const reached = endOf(model, before);
+  const awaitNext = (): void => {
+    timer = cluster.clock.setTimer(POLL_MS, () => {
+      const next = model.current(CHURN_TOPIC);
+      if (next && next !== before && endOf(model, next) > reached + 2) end();
+      else awaitNext();
+    });
+  };
+  const text = `topic ${CHURN_TOPIC} is replaced, unseen by ${machine}`;
+  return { text, lastsMs: HELD_MS, end };
+}
+
+function endOf(model: ClusterModel, { topicId }: TopicModel): number {
+  return model.find(topicId, 0)?.trueHighWatermark ?? 0;
+}
 
 function churnTopic({ allSync }: SeedPlan) {
   const configs = { flush: allSync ? 'sync' : 'os', 'min.insync.replicas': '2' };
