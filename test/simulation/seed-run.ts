@@ -9,6 +9,7 @@ import { ClientJudge } from './checker/client-judge';
 import { ClusterModel } from './checker/cluster-model';
 import { LifeChecker } from './checker/life-checker';
 import { MetadataAudit } from './checker/metadata-audit';
+import { QuietChecks } from './checker/quiet-checks';
 import { SettledChecks } from './checker/settled-checks';
 import { Violations, type Violation } from './checker/violations';
 import { FaultWorld } from './nemesis/fault-world';
@@ -272,6 +273,7 @@ export class SeedRun {
       behind(load.topics, (topic, partition) => progress.get(`${topic}-${partition}`) ?? 0),
     );
     await this.until('L3', () => this.churnBehind(load));
+    await this.atRest(load);
     this.judge.settled();
     checks.judgeBytes();
     this.supervisor.stop();
@@ -286,6 +288,22 @@ export class SeedRun {
     await Promise.all(readers.map((one) => one.stop()));
     await Promise.all(writers.map((writer) => writer.close()));
     await this.cluster.stop();
+  }
+
+  private async atRest({ writers, members, churnReader }: Load): Promise<void> {
+    const { cluster, model, lives } = this;
+    const checks = new QuietChecks(cluster, model, lives.managers);
+    await this.until('Z6', () => checks.differingImages());
+    await this.until('L4', () => checks.pendingChanges());
+    // Beside them: the admin, the reader and the watcher.
+    const clients = writers.length + members.length + (churnReader ? 1 : 0) + 3;
+    await this.until('L6', () => checks.pilesUp(cluster.brokerIds.length + clients));
+    console.error(
+      'REST',
+      cluster.clock.pendingTimers / (cluster.brokerIds.length + clients),
+      cluster.ensemble.watches / cluster.brokerIds.length,
+    );
+    checks.judgeCompacted();
   }
 
   private churnBehind({ churnReader }: Load): string[] {

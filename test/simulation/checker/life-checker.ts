@@ -30,6 +30,8 @@ export class LifeChecker implements LifeObserver {
     restarts: 0,
     leadersStarted: 0,
   };
+  /** Of the current life of each broker. */
+  readonly managers = new Map<number, ReplicaManager>();
   /** Who lost un-synced bytes with the crash before this life. */
   private readonly lostPower = new Set<number>();
 
@@ -67,6 +69,7 @@ export class LifeChecker implements LifeObserver {
 
   dataPlaneMade(brokerId: number, dataPlane: DataPlane, alive: () => boolean): void {
     const manager = dataPlane.host as ReplicaManager;
+    this.managers.set(brokerId, manager);
     const partitions: Map<string, Partition> = manager['partitions'];
     const add = partitions.set.bind(partitions);
     partitions.set = (key, partition) => {

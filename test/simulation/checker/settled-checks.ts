@@ -1,5 +1,5 @@
 /**
- * What must hold once every fault is healed and time has passed: L1, L3, L5, L6, Z6, and R1 and R6 over all bytes of all
+ * What must hold once every fault is healed and time has passed: L1, L5, and R1 and R6 over all bytes of all
  * replicas. Called by SeedRun, at the end of each seed.
  */
 import type { PartitionLog } from '@tributary/log';
@@ -8,9 +8,8 @@ import type { SimulatedCluster } from '@tributary/testkit';
 import type { ClusterModel } from './cluster-model';
 import { markOf } from './marked-log';
 import type { PartitionModel } from './partition-model';
+import { bytesOf, logsOf } from './replica-logs';
 import type { Violations } from './violations';
-
-const READ_BYTES = 16 * 1024 * 1024;
 
 export class SettledChecks {
   constructor(
@@ -66,18 +65,10 @@ export class SettledChecks {
 
   judgeBytes(): void {
     for (const model of this.model.living()) {
-      const logs = this.logsOf(model);
+      const logs = logsOf(this.cluster, model);
       for (const [brokerId, log] of logs) this.judgeEpochs(model, brokerId, log);
       if (!model.isCompacted) this.judgeSame(model, logs);
     }
-  }
-
-  private logsOf({ topic, partition }: PartitionModel): [number, PartitionLog][] {
-    const assigned = topic.assignment[partition] ?? [];
-    return assigned.flatMap((id): [number, PartitionLog][] => {
-      const log = this.cluster.broker(id).logs?.get(topic.topicId, partition);
-      return log ? [[id, log]] : [];
-    });
   }
 
   private judgeSame(model: PartitionModel, logs: readonly [number, PartitionLog][]): void {
@@ -108,15 +99,4 @@ export class SettledChecks {
       );
     });
   }
-}
-
-function bytesOf(log: PartitionLog): Buffer {
-  const parts: Buffer[] = [];
-  for (let offset = log.logStartOffset; offset < log.logEndOffset;) {
-    const batches = log.read(offset, READ_BYTES, log.logEndOffset);
-    if (batches.length === 0) break;
-    parts.push(batches);
-    offset = markOf(splitBatches(batches).at(-1)!).lastOffset + 1;
-  }
-  return Buffer.concat(parts);
 }
