@@ -298,11 +298,6 @@ export class SeedRun {
     // Beside them: the admin, the reader and the watcher.
     const clients = writers.length + members.length + (churnReader ? 1 : 0) + 3;
     await this.until('L6', () => checks.pilesUp(cluster.brokerIds.length + clients));
-    console.error(
-      'REST',
-      cluster.clock.pendingTimers / (cluster.brokerIds.length + clients),
-      cluster.ensemble.watches / cluster.brokerIds.length,
-    );
     checks.judgeCompacted();
   }
 
