@@ -19,7 +19,7 @@ export const streamKinds: readonly StreamKind[] = [
   { name: 'Fetch', method: methods.broker.fetch, first: (hello) => ({ hello }), later: { request: {} } },
   { name: 'Member', method: methods.group.member, first: (hello) => ({ hello }), later: { join: { group: 'readers' } } },
   { name: 'Follow', method: methods.replication.follow, first: (hello) => ({ hello }), later: { attach: { topic: 'control' } } },
-  { name: 'Session', method: methods.control.session, first: (hello) => ({ hello: { hello, controllerId: 1, expectedBrokerEpoch: 1 }, controllerEpoch: 1 }), later: { heartbeat: { id: 1 }, controllerEpoch: 1 } },
+  { name: 'Session', method: methods.control.session, first: (hello) => ({ hello: { hello: { ...hello, senderBrokerId: 1 }, controllerId: 1, expectedBrokerEpoch: 1 }, controllerEpoch: 1 }), later: { heartbeat: { id: 1 }, controllerEpoch: 1 } },
 ];
 
 interface BadHello {

@@ -161,7 +161,8 @@ describe('who says hello as somebody else', () => {
     ['of an earlier epoch', 0, 'STALE_CONTROLLER_EPOCH', /controller epoch 0 is over/],
     ['that means an earlier life of the broker', 2 ** 31 - 1, 'FENCED_BROKER_EPOCH', /broker epoch 1 was expected, this is/],
   ] as const)('a controller %s', async (_which, controllerEpoch, code, says) => {
-    const hello = { hello: clientHello(), controllerId: 2, expectedBrokerEpoch: 1 };
+    const dialer = clientHello({ senderBrokerId: 2 });
+    const hello = { hello: dialer, controllerId: 2, expectedBrokerEpoch: 1 };
     const session = methods.control.session;
     const { received } = await endOfStream(house.connection(1), session, [{ hello, controllerEpoch }]);
     expectRefusal(received.at(-1)!.error, code, says);
@@ -169,6 +170,15 @@ describe('who says hello as somebody else', () => {
     const { brokers } = await house.client.admin().describeCluster();
     expect(brokers.map(({ eligible }) => eligible)).toEqual([true, true, true]);
   }); // prettier-ignore
+
+  test('a controller that dials in the name of another', async () => {
+    const dialer = clientHello({ senderBrokerId: 3 });
+    const hello = { hello: dialer, controllerId: 2, expectedBrokerEpoch: 1 };
+    const { received } = await endOfStream(house.connection(1), methods.control.session, [
+      { hello, controllerEpoch: 2 ** 31 - 1 },
+    ]);
+    expectRefusal(received.at(-1)!.error, 'INVALID_ARGUMENT');
+  });
 
   test('a second hello ends the stream', async () => {
     const hello = { hello: clientHello() };

@@ -155,5 +155,5 @@ test('a topic that does not exist is told also when there is nothing to write', 
 
 test('a group that does not exist is not found', async () => {
   const { code, stderr } = await run('group describe nobody');
-  expect([code, stderr]).toEqual([3, expect.stringContaining('group nobody does not exist')]);
+  expect([code, stderr]).toEqual([3, expect.stringContaining('code=UNKNOWN_GROUP')]);
 });

@@ -57,6 +57,8 @@ export class ControlSession {
   private isImaged = false;
   private requests = 0;
   private readonly alterations: PendingRequests<PartitionState>;
+  /** Those of the alterations that accept a loss. */
+  private readonly acceptances = new Set<number>();
   private readonly shutdowns: PendingRequests<number>;
   private readonly commands: PendingRequests<ControllerAnswer>;
 
@@ -127,6 +129,7 @@ export class ControlSession {
     const { topic, topicId, partition, leaderEpoch, partitionEpoch, isr } = change;
     const { acceptLoss = false } = change;
     const answer = this.alterations.add(requestId, alterPartitionTimeoutMs, 'an ISR change');
+    if (acceptLoss) this.acceptances.add(requestId);
     this.stream.send({
       alterPartition: {
         requestId,
@@ -175,14 +178,18 @@ export class ControlSession {
     return answer;
   }
 
-  /** Behind the deltas that came before it: a smaller ISR counts under the min ISR that they told, not the one before. */
+  /**
+   * Behind the deltas that came before it: a smaller ISR counts under the min ISR that they told, not the one before. Not so
+   * an accepted loss: its partition takes no delta before it has this answer.
+   */
   private takeAlteration({ requestId, state, error }: AlterPartitionResult): void {
+    const isAcceptance = this.acceptances.delete(requestId);
     const settle = (): void => {
       const waiting = this.alterations.take(requestId);
       if (state) waiting?.resolve(state);
       else waiting?.reject(errorOf(error));
     };
-    if (!this.isWorking) settle();
+    if (isAcceptance || !this.isWorking) settle();
     else this.enqueue({ type: 'answer', settle });
   }
 
