@@ -54,7 +54,7 @@ function replacedUnseen(world: FaultWorld, before: TopicModel): FaultInForce {
   const machine = world.chance(0.8) ? 'churn-reader' : 'churn-writer';
   const brokers = cluster.brokerIds.map((id) => `broker-${id}`);
   for (const broker of brokers) cluster.network.partition(machine, broker, { oneWay: true });
-  let timer = cluster.clock.setTimer(world.between(100, 400), () => {
+  let timer = cluster.clock.setTimer(world.between(300, 900), () => {
     const call = admin.admin();
     call
       .deleteTopic(CHURN_TOPIC, { timeoutMs: TIMEOUT_MS })

@@ -206,6 +206,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     );
     if (partition?.state`,
       ),
+      edit('broker/rpc/fetch-entry', 'topicId: this.partition?.topicId ?? topicId', 'topicId'),
     ],
   },
 ];
