@@ -36,6 +36,8 @@ export interface PartitionView {
   readonly leaderEpoch: number;
   readonly replicas: readonly number[];
   readonly isr: readonly number[];
+  /** Not in the ISR, and complete all the same. Default: none. */
+  readonly eligibleLeaders?: readonly number[];
   /** Cannot serve though their brokers live. undefined: the source does not tell. */
   readonly offlineReplicas?: readonly OfflineReplicaView[];
   /** While they are moved: those of `replicas` that are new, and those that go. Default: none. */

@@ -30,6 +30,16 @@ test('a setting that cannot be altered is refused, and those that can are named'
   expect(() => parseBrokerConfig({ constructor: '1' })).toThrow('constructor');
 });
 
+test('the name that a setting has at the start leads to the one that it has while the broker runs', () => {
+  let refused: TributaryError | undefined;
+  try {
+    parseBrokerConfig({ 'log.compaction.bytes.per.second': '2048' });
+  } catch (thrown) {
+    refused = TributaryError.from(thrown);
+  }
+  expect(refused?.hint).toMatch(/^While it runs it is compaction\.bytes\.per\.second\. /);
+});
+
 test.each(['', '-1', '1e9', '100', 'much', '99999999999999999'])(
   'fetch.max.bytes=%s is out of bounds',
   (text) => {

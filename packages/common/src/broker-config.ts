@@ -93,5 +93,8 @@ export function brokerSetting(name: string): BrokerSetting {
   if (setting) return setting;
   const message = `broker setting ${name.slice(0, SHOWN_LENGTH)} cannot be altered while a broker runs`;
   const known = Object.keys(brokerSettings).join(', ');
-  throw new TributaryError('INVALID_CONFIG', message, { hint: `Those that can be: ${known}.` });
+  // Some have a longer name where they are given at the start: log.compaction.bytes.per.second.
+  const meant = Object.keys(brokerSettings).find((one) => name.endsWith(`.${one}`));
+  const hint = `${meant === undefined ? '' : `While it runs it is ${meant}. `}Those that can be: ${known}.`;
+  throw new TributaryError('INVALID_CONFIG', message, { hint });
 }

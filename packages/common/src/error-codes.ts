@@ -81,8 +81,9 @@ export const errorCodes = {
   INELIGIBLE_REPLICA: info(42, 'FAILED_PRECONDITION', 6, RETRIABLE, 'Wait until that broker is registered and reachable.'),
   STALE_ATTACH: info(43, 'ABORTED', 6, RETRIABLE, 'Attach again with a fresh attach id.'),
   BROKER_ID_IN_USE: info(44, 'ALREADY_EXISTS', 4, FINAL, 'Stop the other broker, or give this one another broker.id.'),
-  UNKNOWN_BROKER: info(45, 'NOT_FOUND', 3, FINAL, 'List the brokers with trib cluster info.'),
+  UNKNOWN_BROKER: info(45, 'NOT_FOUND', 3, FINAL, 'List the brokers with trib broker list.'),
   LOG_TRUNCATED: info(46, 'DATA_LOSS', 1, FINAL, 'Records that were read are gone: undo what was done with them, then seek to where to go on.'),
+  LOSS_NOT_CONFIRMED: info(47, 'FAILED_PRECONDITION', 4, FINAL, 'Repeat it with --yes if that loss is accepted.'),
 
   KEY_REQUIRED: info(49, 'INVALID_ARGUMENT', 2, FINAL, 'Give every record a key: the topic is compacted by key.'),
   CORRUPT_BATCH: info(50, 'INVALID_ARGUMENT', 1, FINAL, 'Send it again from the source, or read it again: its bytes changed on the way.'),

@@ -121,7 +121,11 @@ function decideUnclean(
   const safe = stored.leader >= 0 ? stored.leader : leaderCandidate(topic, partition, view.brokers);
   if (safe !== undefined) {
     const message = `${where}: broker ${safe} ${stored.leader >= 0 ? 'leads' : 'can lead'} without any loss`;
-    throw new TributaryError('INELIGIBLE_REPLICA', message);
+    const hint =
+      stored.leader >= 0
+        ? 'An unclean election is for a partition without a leader.'
+        : 'Wait: it is elected by itself.';
+    throw new TributaryError('INELIGIBLE_REPLICA', message, { hint });
   }
   const seats = new PartitionSeats(topic, stored, view.brokers);
   const chosen = uncleanCandidate(entry, seats);

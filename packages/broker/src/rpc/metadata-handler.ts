@@ -74,6 +74,7 @@ function topicMetadata(image: MetadataImage, name: string): TopicMetadataInput {
       partitionEpoch: state.partitionEpoch,
       replicas: state.replicas,
       isr: state.isr,
+      eligibleLeaders: state.eligibleLeaders,
       addingReplicas: state.addingReplicas,
       removingReplicas: state.removingReplicas,
       offlineReplicas: state.offlineReplicas.map(({ brokerId, reason }) => ({ brokerId, reason })),

@@ -103,15 +103,30 @@ function setDuty(duty: BrokerDuty) {
   return async (args: readonly string[], options: DutyOptions, command: Command): Promise<void> => {
     const brokerId = wholeNumber(args[0] as string, 'ID');
     await withClient(options, command, async (client) => {
-      await requireBroker(client, brokerId, options);
+      const before = await requireBroker(client, brokerId, options);
       const call = { timeoutMs: timeoutMsOf(options) };
       const altered = await client.admin().alterBroker(brokerId, { duty }, call);
       printAltered(options, brokerId, altered);
-      if (!options.wait) return;
+      if (duty === 'in service' && forgotten(before)) {
+        process.stderr.write(
+          `broker ${brokerId} is away and has no replicas: it is forgotten now\n`,
+        );
+        return;
+      }
+      if (!options.wait) {
+        if (duty === 'in service' && !before.registered) {
+          process.stderr.write(
+            `broker ${brokerId} is away: it may lead when it is started again\n`,
+          );
+        }
+        return;
+      }
       await waitUntilDone(async () => {
-        const broker = await requireBroker(client, brokerId, options);
-        const topics = duty === 'drained' ? await client.admin().listTopics(call) : [];
-        return dutyProgress(duty, broker, topics);
+        const brokers = await client.admin().describeBrokers(call);
+        const broker = brokers.find((one) => one.brokerId === brokerId);
+        if (!broker) throw unknownBroker(brokerId, brokers);
+        const topics = duty === 'in service' ? [] : await client.admin().listTopics(call);
+        return dutyProgress(duty, broker, topics, takersOf(brokers));
       });
     });
   };
@@ -160,6 +175,22 @@ async function requireBroker(
   const brokers = await client.admin().describeBrokers({ timeoutMs: timeoutMsOf(options) });
   const found = brokers.find((broker) => broker.brokerId === brokerId);
   if (found) return found;
+  throw unknownBroker(brokerId, brokers);
+}
+
+function unknownBroker(brokerId: number, brokers: readonly BrokerDescription[]): TributaryError {
   const known = brokers.map((broker) => broker.brokerId).join(', ');
-  throw new TributaryError('UNKNOWN_BROKER', `there is no broker ${brokerId}; there are: ${known}`);
+  const message = `there is no broker ${brokerId}; there are: ${known}`;
+  return new TributaryError('UNKNOWN_BROKER', message);
+}
+
+/** Nothing of it is left but its duty: it is not listed any more once that is gone. */
+function forgotten({ registered, replicas, configs }: BrokerDescription): boolean {
+  return !registered && replicas === 0 && Object.keys(configs).length === 0;
+}
+
+function takersOf(brokers: readonly BrokerDescription[]): number[] {
+  return brokers
+    .filter(({ registered, duty }) => registered && duty !== 'decommissioned')
+    .map(({ brokerId }) => brokerId);
 }

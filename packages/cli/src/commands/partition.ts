@@ -96,7 +96,7 @@ async function unconfirmed(client: Client, named: Named): Promise<TributaryError
   const offline = found.offlineReplicas.find((one) => one.brokerId === brokerId);
   const known = offline ? `: ${offline.reason}` : ', where no damage is known';
   return new TributaryError(
-    'INVALID_ARGUMENT',
+    'LOSS_NOT_CONFIRMED',
     `records of ${name} on broker ${brokerId} would be lost for good${known}`,
     { hint: 'Repeat the command with --yes if that is accepted.' },
   );

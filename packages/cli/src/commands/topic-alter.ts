@@ -6,6 +6,7 @@ import { collect, parseConfigs, wholeNumber } from './arguments';
 import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
 import { printPartitionResults, printResult } from './print-result';
 import { runCommand } from './run-command';
+import { uncleanRefusal } from './unclean-election';
 
 interface AlterOptions extends ConnectionOptions {
   readonly config?: readonly string[];
@@ -84,7 +85,9 @@ async function electLeaders(
       process.stderr.write(`nothing to elect in topic ${topic}\n`);
       return printPartitionResults(options, [], 'elected');
     }
-    if (unclean && !yes) throw unconfirmed(partitions ?? []);
+    if (unclean && !yes && topic !== undefined) {
+      throw await unconfirmed(client, topic, partition, timeoutMs);
+    }
     const kind = unclean ? 'unclean' : 'preferred';
     const election = { kind, timeoutMs, ...(partitions ? { partitions } : {}) } as const;
     printPartitionResults(options, await client.admin().electLeaders(election), 'elected');
@@ -111,13 +114,15 @@ async function wanted(
     .map((one) => ({ topic, partition: one.partition }));
 }
 
-function unconfirmed(partitions: readonly NamedPartition[]): TributaryError {
-  const names = partitions.map(({ topic, partition }) => `${topic}-${partition}`).join(', ');
-  return new TributaryError(
-    'INVALID_ARGUMENT',
-    `committed records of ${names} may be lost for good by an unclean election`,
-    {
-      hint: 'Start a broker of the ISR instead (trib topic describe shows it), or repeat the command with --yes.',
-    },
-  );
+/** Looks before anything is asked of the controller. */
+async function unconfirmed(
+  client: Client,
+  topic: string,
+  partition: number | undefined,
+  timeoutMs: number,
+): Promise<TributaryError> {
+  const described = await client.admin().describeTopic(topic, { timeoutMs, offsets: false });
+  const brokers = await client.admin().describeBrokers({ timeoutMs });
+  const live = brokers.filter(({ registered, eligible }) => registered && eligible);
+  return uncleanRefusal(described, partition, new Set(live.map(({ brokerId }) => brokerId)));
 }

@@ -127,6 +127,7 @@ async function describeTopic(
       leaderEpoch: partition.leaderEpoch,
       replicas: [...partition.replicas],
       isr: [...partition.isr],
+      eligible: partition.eligibleLeaders.filter((id) => !partition.isr.includes(id)),
       offline: partition.offlineReplicas.map(({ brokerId }) => brokerId),
       adding: [...partition.addingReplicas],
       removing: [...partition.removingReplicas],
@@ -137,8 +138,9 @@ async function describeTopic(
       topic: described.topic,
       topicId: described.topicId,
       configs: described.configs,
-      partitions: rows.map(({ offline: _, adding, removing, ...row }, index) => ({
+      partitions: rows.map(({ offline: _, eligible, adding, removing, ...row }, index) => ({
         ...row,
+        eligibleLeaders: eligible,
         addingReplicas: adding,
         removingReplicas: removing,
         offlineReplicas: described.partitions[index]?.offlineReplicas ?? [],
@@ -150,7 +152,7 @@ async function describeTopic(
         `topic ${described.topic}  id ${described.topicId}  ${configs.join(' ') || 'default settings'}\n`,
       );
     }
-    const some = (['offline', 'adding', 'removing'] as const).filter((column) =>
+    const some = (['eligible', 'offline', 'adding', 'removing'] as const).filter((column) =>
       rows.some((row) => row[column].length > 0),
     );
     const columns = ['partition', 'leader', 'leaderEpoch', 'replicas', 'isr', 'startOffset', 'endOffset']; // prettier-ignore

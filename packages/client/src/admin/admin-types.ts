@@ -35,6 +35,8 @@ export interface PartitionDescription {
   readonly leaderEpoch: number;
   readonly replicas: readonly number[];
   readonly isr: readonly number[];
+  /** Left the ISR when it fell below min ISR, and have every committed record: each can lead without a loss. */
+  readonly eligibleLeaders: readonly number[];
   /** Cannot serve though their brokers live: the disk failed, or bytes are damaged. */
   readonly offlineReplicas: readonly OfflineReplica[];
   /** While replicas are moved: those of `replicas` that are new, and those that go when the new ones are in sync. */

@@ -131,7 +131,7 @@ describe('reassignments', () => {
     expect(await done(admin.cancelReassignments())).toEqual([]);
     cluster.partition('orders', 0).moved = {
       ...{ replicas: [3, 2, 1], isr: [1, 2] },
-      ...{ addingReplicas: [3, 2], removingReplicas: [1] },
+      ...{ addingReplicas: [3, 2], removingReplicas: [1], eligibleLeaders: [3] },
     };
     const ongoing = [
       {
@@ -145,7 +145,10 @@ describe('reassignments', () => {
     expect(await done(admin.listReassignments())).toMatchObject(ongoing);
     expect(await done(admin.listReassignments({ topics: ['orders'] }))).toMatchObject(ongoing);
     expect(await done(admin.describeTopic('orders', { offsets: false }))).toMatchObject({
-      partitions: [{ addingReplicas: [3, 2], removingReplicas: [1] }, { addingReplicas: [] }],
+      partitions: [
+        { addingReplicas: [3, 2], removingReplicas: [1], eligibleLeaders: [3] },
+        { addingReplicas: [] },
+      ],
     });
     expect(await done(admin.cancelReassignments())).toMatchObject([{ partition: 0 }]);
     expect(calls.map(({ request }) => request)).toMatchObject([

@@ -17,6 +17,7 @@ export function listingOf(view: TopicView): TopicListing {
     leaderEpoch: found.leaderEpoch,
     replicas: found.replicas,
     isr: found.isr,
+    eligibleLeaders: found.eligibleLeaders ?? [],
     offlineReplicas: found.offlineReplicas ?? [],
     addingReplicas: found.addingReplicas ?? [],
     removingReplicas: found.removingReplicas ?? [],

@@ -170,6 +170,7 @@ function viewOf(
     leaderEpoch: partition.leaderEpoch,
     replicas: partition.replicas,
     isr: partition.isr,
+    eligibleLeaders: partition.eligibleLeaders,
     offlineReplicas: partition.offlineReplicas,
     addingReplicas: partition.addingReplicas,
     removingReplicas: partition.removingReplicas,

@@ -134,6 +134,7 @@ function viewOf(
       leaderEpoch: state?.leaderEpoch ?? -1,
       replicas,
       isr: state?.isr ?? [],
+      eligibleLeaders: state?.eligibleLeaders ?? [],
       addingReplicas: move?.adding ?? [],
       removingReplicas: move?.removing ?? [],
     };

@@ -23,6 +23,7 @@ interface ProducerMemory {
 export interface MovedReplicas {
   readonly replicas: number[];
   readonly isr: number[];
+  readonly eligibleLeaders: number[];
   readonly addingReplicas: number[];
   readonly removingReplicas: number[];
 }

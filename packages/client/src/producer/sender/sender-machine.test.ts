@@ -167,6 +167,16 @@ describe('the fate of a batch that expires', () => {
     expect(sender.said).toEqual(['failed 1: TIMEOUT, not written']);
   });
 
+  test('the hint is that of what kept it from being written', () => {
+    const sender = Sender.sending(1);
+    const without = error('LEADER_NOT_AVAILABLE', { outcome: 'not written' });
+    sender.on({ type: 'refused', batchId: 1, error: without });
+    const { effects } = stepSender(sender.state, { type: 'tick' }, 1_000);
+    expect(effects).toMatchObject([
+      { type: 'failed', error: { code: 'TIMEOUT', hint: without.hint, cause: without } },
+    ]);
+  });
+
   test('every attempt refused: not written, and the hole in the sequence ends the epoch', () => {
     const sender = Sender.sending(1, 2);
     const refused = error('NOT_ENOUGH_REPLICAS', { outcome: 'not written' });

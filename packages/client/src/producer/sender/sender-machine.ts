@@ -164,7 +164,11 @@ function expired(state: SenderState): TributaryError {
   return new TributaryError(
     'TIMEOUT',
     `a batch for partition ${partition} of topic ${topic} was not delivered within ${deliveryTimeoutMs} ms${why}`,
-    { cause: last, details: { topic, partition } },
+    {
+      ...{ cause: last, details: { topic, partition } },
+      // What keeps it from being written, rather than the wait, is what can be mended.
+      ...(last ? { hint: last.hint } : {}),
+    },
   );
 }
 
