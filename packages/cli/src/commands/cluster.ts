@@ -1,7 +1,8 @@
-/** `trib cluster info`, and what cluster-journal adds. */
+/** `trib cluster info`, and what cluster-wait and cluster-journal add. */
 import type { Command } from 'commander';
 import { renderJson, renderTable } from '../output/render';
 import { registerJournalCommand } from './cluster-journal';
+import { registerClusterWaitCommand } from './cluster-wait';
 import {
   outputFormat,
   timeoutMsOf,
@@ -16,6 +17,7 @@ export function registerClusterCommands(program: Command): void {
   withConnection(
     cluster.command('info').description('brokers, controller, health of the partitions'),
   ).action(runCommand(clusterInfo));
+  registerClusterWaitCommand(cluster);
   registerJournalCommand(cluster);
 }
 
