@@ -45,6 +45,8 @@ describe('DescribeBrokers', () => {
     const { describe: ask } = world(async () => [
       { brokerId: -1, configs: { 'some.setting': '5' }, duty: 'in service', version: 1 },
       { brokerId: 4, configs, duty: 'decommissioned', version: 1 },
+      // Gone for good: what is set for all brokers keeps nobody in the list.
+      { brokerId: 5, configs, duty: 'in service', version: 2 },
     ]);
     const { brokers } = await ask();
     expect(brokers).toMatchObject([
@@ -53,6 +55,7 @@ describe('DescribeBrokers', () => {
       { brokerId: 3, registered: false, duty: 'BROKER_DUTY_IN_SERVICE', outOfSyncReplicas: 1 },
       { brokerId: 4, registered: false, duty: 'BROKER_DUTY_DECOMMISSIONED', replicas: 0 },
     ]);
+    expect(brokers).toHaveLength(4);
     expect(brokers?.[0]).toMatchObject({ host: 'in-1', configs: { 'some.setting': '5' } });
   });
 

@@ -54,13 +54,19 @@ export async function describeBrokers(
   const absent = new Set([...stored.keys(), ...counts.keys()]);
   absent.delete(allBrokers);
   for (const { brokerId } of image.brokers()) absent.delete(brokerId);
-  const others = [...absent].map((brokerId): BrokerDescriptionInput => {
+  const isOfInterest = (brokerId: number): boolean => {
+    const { duty = 'in service', configs: own = {} } = stored.get(brokerId) ?? {};
+    const hasReplicas = countsOf(counts, brokerId).replicas > 0;
+    // One that is gone for good and holds nothing leaves an empty entry behind. What is set for all is not its own.
+    return duty !== 'in service' || Object.keys(own).length > 0 || hasReplicas;
+  };
+  const others = [...absent].filter(isOfInterest).map((brokerId): BrokerDescriptionInput => {
     const own = stored.get(brokerId);
     const configs = { ...stored.get(allBrokers)?.configs, ...own?.configs };
     const duty = own ? wireDuties[own.duty] : 'BROKER_DUTY_IN_SERVICE';
     return { brokerId, registered: false, duty, configs, ...countsOf(counts, brokerId) };
   });
-  const brokers = [...registered, ...others.filter(isOfInterest)];
+  const brokers = [...registered, ...others];
   return { brokers: brokers.sort((a, b) => Number(a.brokerId) - Number(b.brokerId)) };
 }
 
@@ -69,12 +75,6 @@ const wireDuties = {
   drained: 'BROKER_DUTY_DRAINED',
   decommissioned: 'BROKER_DUTY_DECOMMISSIONED',
 } as const;
-
-/** One that is gone for good and holds nothing leaves an empty entry behind. */
-function isOfInterest({ duty, configs, replicas }: BrokerDescriptionInput): boolean {
-  const plain = duty === 'BROKER_DUTY_IN_SERVICE' && Object.keys(configs ?? {}).length === 0;
-  return !plain || (replicas ?? 0) > 0;
-}
 
 async function storedSettings(
   { settings, clock, logger }: DescribeBrokersOptions,

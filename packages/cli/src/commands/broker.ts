@@ -107,20 +107,15 @@ function setDuty(duty: BrokerDuty) {
       const call = { timeoutMs: timeoutMsOf(options) };
       const altered = await client.admin().alterBroker(brokerId, { duty }, call);
       printAltered(options, brokerId, altered);
-      if (duty === 'in service' && forgotten(before)) {
-        process.stderr.write(
-          `broker ${brokerId} is away and has no replicas: it is forgotten now\n`,
-        );
-        return;
+      if (duty === 'in service' && !before.registered) {
+        const isKnown = await isListed(client, brokerId, call);
+        const told = isKnown
+          ? 'it may lead when it is started again'
+          : 'nothing is left of it, so that it is forgotten now';
+        process.stderr.write(`broker ${brokerId} is away: ${told}\n`);
+        if (!isKnown) return;
       }
-      if (!options.wait) {
-        if (duty === 'in service' && !before.registered) {
-          process.stderr.write(
-            `broker ${brokerId} is away: it may lead when it is started again\n`,
-          );
-        }
-        return;
-      }
+      if (!options.wait) return;
       await waitUntilDone(async () => {
         const brokers = await client.admin().describeBrokers(call);
         const broker = brokers.find((one) => one.brokerId === brokerId);
@@ -184,9 +179,14 @@ function unknownBroker(brokerId: number, brokers: readonly BrokerDescription[]):
   return new TributaryError('UNKNOWN_BROKER', message);
 }
 
-/** Nothing of it is left but its duty: it is not listed any more once that is gone. */
-function forgotten({ registered, replicas, configs }: BrokerDescription): boolean {
-  return !registered && replicas === 0 && Object.keys(configs).length === 0;
+/** One that is away is listed for its replicas, its duty or its settings. */
+async function isListed(
+  client: Client,
+  brokerId: number,
+  call: { readonly timeoutMs: number },
+): Promise<boolean> {
+  const brokers = await client.admin().describeBrokers(call);
+  return brokers.some((broker) => broker.brokerId === brokerId);
 }
 
 function takersOf(brokers: readonly BrokerDescription[]): number[] {
