@@ -41,17 +41,20 @@ function world(readAll: () => Promise<VersionedBrokerSettings[]>) {
 
 describe('DescribeBrokers', () => {
   it('tells duty, settings and replicas, also of brokers that are away', async () => {
-    const configs = {};
+    const configs: Record<string, string> = {};
+    const own: Record<string, string> = { 'own.setting': '7' };
+    const ofAll: Record<string, string> = { 'some.setting': '5' };
     const { describe: ask } = world(async () => [
-      { brokerId: -1, configs: { 'some.setting': '5' }, duty: 'in service', version: 1 },
+      { brokerId: -1, configs: ofAll, duty: 'in service', version: 1 },
+      { brokerId: 2, configs: own, duty: 'in service', version: 1 },
       { brokerId: 4, configs, duty: 'decommissioned', version: 1 },
       // Gone for good: what is set for all brokers keeps nobody in the list.
       { brokerId: 5, configs, duty: 'in service', version: 2 },
     ]);
     const { brokers } = await ask();
     expect(brokers).toMatchObject([
-      { brokerId: 1, duty: 'BROKER_DUTY_DRAINED', leaders: 0, replicas: 1, removingReplicas: 1 },
-      { brokerId: 2, controller: true, leaders: 1, outOfSyncReplicas: 1, addingReplicas: 1 },
+      { brokerId: 1, duty: 'BROKER_DUTY_DRAINED', leaders: 0, replicas: 1, removingReplicas: 1, ownConfigNames: [] }, // prettier-ignore
+      { brokerId: 2, controller: true, leaders: 1, outOfSyncReplicas: 1, addingReplicas: 1, ownConfigNames: ['own.setting'] }, // prettier-ignore
       { brokerId: 3, registered: false, duty: 'BROKER_DUTY_IN_SERVICE', outOfSyncReplicas: 1 },
       { brokerId: 4, registered: false, duty: 'BROKER_DUTY_DECOMMISSIONED', replicas: 0 },
     ]);

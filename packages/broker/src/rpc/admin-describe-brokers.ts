@@ -46,6 +46,7 @@ export async function describeBrokers(
     const { brokerEpoch, rack, eligible, configs } = broker;
     return {
       ...{ brokerId, registered: true, brokerEpoch, host, port, rack, eligible, configs },
+      ownConfigNames: ownConfigNames(stored, brokerId),
       controller: image.controllerId === brokerId,
       duty: dutyOf(broker),
       ...countsOf(counts, brokerId),
@@ -64,10 +65,16 @@ export async function describeBrokers(
     const own = stored.get(brokerId);
     const configs = { ...stored.get(allBrokers)?.configs, ...own?.configs };
     const duty = own ? wireDuties[own.duty] : 'BROKER_DUTY_IN_SERVICE';
-    return { brokerId, registered: false, duty, configs, ...countsOf(counts, brokerId) };
+    const names = ownConfigNames(stored, brokerId);
+    const replicas = countsOf(counts, brokerId);
+    return { brokerId, registered: false, duty, configs, ownConfigNames: names, ...replicas };
   });
   const brokers = [...registered, ...others];
   return { brokers: brokers.sort((a, b) => Number(a.brokerId) - Number(b.brokerId)) };
+}
+
+function ownConfigNames(stored: ReadonlyMap<number, BrokerSettings>, brokerId: number): string[] {
+  return Object.keys(stored.get(brokerId)?.configs ?? {});
 }
 
 const wireDuties = {

@@ -78,7 +78,10 @@ async function describeBroker(
     printResult(options, broker, LIST_COLUMNS, [rowOf(broker)]);
     if (outputFormat(options) === 'json') return;
     const configs = Object.entries(broker.configs);
-    for (const [name, value] of configs) process.stdout.write(`${name}=${value}\n`);
+    for (const [name, value] of configs) {
+      const whose = broker.ownConfigNames.includes(name) ? 'its own' : 'of all brokers';
+      process.stdout.write(`${name}=${value}  (${whose})\n`);
+    }
     if (configs.length === 0) process.stdout.write('no settings were altered\n');
   });
 }

@@ -4,7 +4,15 @@ import { dutyProgress } from './duty-progress';
 function broker(changes: Partial<BrokerDescription>): BrokerDescription {
   return {
     ...{ brokerId: 2, registered: true, brokerEpoch: 1, host: 'h', port: 1, rack: undefined },
-    ...{ eligible: true, controller: false, duty: 'drained', configs: {}, leaders: 0, replicas: 0 },
+    ...{
+      eligible: true,
+      controller: false,
+      duty: 'drained',
+      configs: {},
+      ownConfigNames: [],
+      leaders: 0,
+      replicas: 0,
+    },
     ...{ outOfSyncReplicas: 0, addingReplicas: 0, removingReplicas: 0 },
     ...changes,
   };

@@ -109,6 +109,8 @@ export interface BrokerDescription {
   readonly duty: BrokerDuty;
   /** Altered while it runs, those of all brokers included. */
   readonly configs: Readonly<Record<string, string>>;
+  /** Those of `configs` that were altered for this broker; the others hold for all brokers. */
+  readonly ownConfigNames: readonly string[];
   readonly leaders: number;
   readonly replicas: number;
   readonly outOfSyncReplicas: number;
