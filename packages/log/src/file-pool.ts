@@ -8,7 +8,10 @@
 import { TributaryError } from '@tributary/common';
 import type { Disk, DiskFile } from './disk';
 
-/** Descriptors of one log directory, of the usual 1,024 and more that a process may have. */
+/**
+ * Descriptors of one log directory, of the usual 1,024 and more that a process may have. A partition that is written to
+ * has three in use: with more of those than fit, each append opens and closes files.
+ */
 export const OPEN_FILES_MAX = 800;
 
 export class FilePool {

@@ -1,6 +1,7 @@
 export { defaultCompactionLimits, type CompactionLimits } from './compaction/compaction-limits';
 export { Compactor, type CompactionOutcome, type CompactionTotals } from './compaction/compactor';
 export * from './disk';
+export { descriptorLimit } from './disk/node-disk-descriptors';
 export { NodeDisk } from './disk/node-disk';
 export { DurableTextFile, readTextFile, writePrivateFile } from './durable-text-file';
 export * from './inspect';

@@ -23,6 +23,8 @@ export interface LogDirectoryOptions {
   readonly maintenanceIntervalMs?: number;
   /** What compaction may use. Default `defaultCompactionLimits`. */
   readonly compactionLimits?: Partial<CompactionLimits>;
+  /** Descriptors that the segments and indexes of one directory hold at once. Default `OPEN_FILES_MAX`. */
+  readonly openFilesMax?: number;
   /** Default `PRODUCER_ID_EXPIRATION_MS`. */
   readonly producerIdExpirationMs?: number;
 }

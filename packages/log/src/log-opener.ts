@@ -26,7 +26,8 @@ export class LogOpener {
     calls: LogCalls,
     private readonly checkpoints: LogCheckpoints,
   ) {
-    this.shared = { ...calls, resources: new LogResources(options.disk) };
+    const { disk, openFilesMax } = options;
+    this.shared = { ...calls, resources: new LogResources(disk, { openFilesMax }) };
   }
 
   /** @param broken what could not be loaded under its name. Throws STORAGE_ERROR, CORRUPT_LOG, TOPIC_ID_MISMATCH. */

@@ -4,12 +4,13 @@
  */
 import { systemClock, systemRandom, type Clock, type Logger } from '@tributary/common';
 import { ZooKeeperCoordinator } from '@tributary/coordination';
-import { NodeDisk, type Disk } from '@tributary/log';
+import { descriptorLimit, NodeDisk, type Disk } from '@tributary/log';
 import { GrpcTransport } from '@tributary/protocol';
 import type { BrokerNodeParts } from './broker-node';
 import { logDirectoriesOf } from './config/directories';
 import { formatZooKeeper } from './config/print-config';
 import type { BrokerConfig } from './config/settings';
+import { openFilesPerDirectory } from './open-files';
 import { openLogs } from './open-logs';
 import { SessionTicketFile } from './session-ticket-file';
 
@@ -37,6 +38,7 @@ export function diskParts(
         random: systemRandom,
         dataDir: config.dataDir,
         directories: logDirectoriesOf(config),
+        openFilesMax: openFilesPerDirectory(descriptorLimit(), logDirectoriesOf(config).length),
         maintenanceIntervalMs: config.logMaintenanceIntervalMs,
         producerIdExpirationMs: config.producerIdExpirationMs,
         compactionLimits: {
