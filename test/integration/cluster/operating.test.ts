@@ -129,6 +129,7 @@ test('a broker is drained, put back, and at last decommissioned', async () => {
   const gone = await run('broker decommission 2 --wait');
   expect([gone.code, gone.stderr]).toEqual([0, expect.stringContaining('it can be stopped for good')]); // prettier-ignore
   expect(await json('broker describe 2')).toMatchObject({ duty: 'decommissioned', replicas: 0 });
+  expect(await run('cluster wait')).toMatchObject({ code: 0 });
   const { partitions } = await describeTopic('spread');
   expect(partitions.every(({ replicas }) => replicas.length === 3)).toBe(true);
   await run('broker return 2');
@@ -159,6 +160,12 @@ test('preferred leaders: given back by command, and nothing to do is no failure'
   expect(await run('topic elect turned')).toMatchObject({ code: 0 });
   expect((await describeTopic('turned')).partitions[0]?.leader).toBe(before!.leader);
   expect(await json('topic elect turned')).toEqual([]);
+  const healthy = await run('topic elect turned -p 0 --unclean');
+  expect([healthy.code, healthy.stderr]).toEqual([6, expect.stringContaining('is led by broker')]);
+  expect(await run('topic elect turned -p 9 --unclean')).toMatchObject({ code: 3 });
+  const refused = await run('topic reassign turned --replicas 99 --throttle 5000000');
+  expect(refused.code).toBe(3);
+  expect(refused.stderr).not.toContain('on all brokers');
 });
 
 test('an unclean election asks first; who had read what is lost is told', async () => {
