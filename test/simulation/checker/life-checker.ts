@@ -77,6 +77,20 @@ export class LifeChecker implements LifeObserver {
       return add(key, partition);
     };
     for (const partition of partitions.values()) this.observe(brokerId, partition, alive);
+    const find = manager.find.bind(manager);
+    manager.find = (name, listener) => {
+      const found = find(name, listener);
+      if (alive()) this.judgeIdentity(brokerId, name, found);
+      return found;
+    };
+  }
+
+  /** Z5: a client that means a topic by its id gets no other one of that name. */
+  private judgeIdentity(brokerId: number, asked: { topicId: string }, found: Partition): void {
+    const { topic, topicId, partition } = found;
+    if (topicId === asked.topicId) return;
+    const model = this.cluster.partition(topic, topicId, partition);
+    model.report('Z5', `broker ${brokerId} serves it to who asked for topic id ${asked.topicId}`);
   }
 
   crashed(brokerId: number, { loseUnsynced = false }: CrashOptions): void {

@@ -37,8 +37,9 @@ export class MetadataAudit {
   };
   private controllerEpoch = 0;
   private readonly controllers = new Map<number, number>();
-  /** Of the controller that was elected last. */
+  /** Of the controller that was elected last, and of those before. */
   private controllerSession: string | undefined;
+  private readonly pastSessions = new Set<string | undefined>();
   private readonly configs = new Map<string, Record<string, string>>();
 
   constructor(
@@ -59,10 +60,10 @@ export class MetadataAudit {
     });
   }
 
-  /** Z4: whatever a controller writes, only the one that was elected last. */
+  /** Z4: whatever a controller writes, none that was replaced. */
   private judgeFence(operations: readonly Operation[], sessionId: string | undefined): void {
     const isFenced = operations.some(({ type, path }) => type === 'check' && path === EPOCH_PATH);
-    if (!isFenced || sessionId === this.controllerSession) return;
+    if (!isFenced || !this.pastSessions.has(sessionId)) return;
     const written = operations.find(({ type }) => type !== 'check');
     const what = `${written?.path ?? 'nothing'} is written by a controller that is not in office`;
     this.violations.report('Z4', `${what}: ${this.controllerEpoch} is`);
@@ -95,6 +96,8 @@ export class MetadataAudit {
 
   private controllerSet(operation: Operation, sessionId: string | undefined): void {
     if (operation.type !== 'create') return;
+    this.pastSessions.add(this.controllerSession);
+    this.pastSessions.delete(sessionId);
     this.controllerSession = sessionId;
     const { brokerid, controller_epoch: epoch } = json(operation) as Record<string, number>;
     if (this.controllers.has(epoch!)) {

@@ -207,6 +207,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     if (partition?.state`,
       ),
       edit('broker/rpc/fetch-entry', 'topicId: this.partition?.topicId ?? topicId', 'topicId'),
+      edit('broker/replication/role-changes', '    await this.moveNamesakesAside(state);\n', ''),
+      edit(
+        'broker/replication/role-changes',
+        'logStore.get(topicId, partition) ??',
+        `logStore.get(topicId, partition) ??
+      logStore.logs().find((one) => one.topic === topic && one.partition === partition) ??`,
+      ),
     ],
   },
 ];

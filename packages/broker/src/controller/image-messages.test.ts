@@ -2,7 +2,7 @@ import { ImageAssembly } from '../control/image-assembly';
 import type { ClusterImage } from '../metadata/cluster-image';
 import type { ImageChunk } from '@tributary/protocol';
 import { imageChunks, maxEntriesPerChunk } from './image-messages';
-import { ControllerScript, topicContext } from './controller-script.fixture';
+import { ControllerScript, storedState, topicContext } from './controller-script.fixture';
 
 const assignment = Array.from({ length: maxEntriesPerChunk + 20 }, () => [1, 2]);
 
@@ -39,5 +39,15 @@ describe('image in chunks', () => {
     const script = new ControllerScript().begin([1], [topicContext('half', [[1], [9]])]);
     const topics = imageChunks(script.state).flatMap((chunk) => chunk.topics ?? []);
     expect(topics).toEqual([]);
+  });
+
+  it('a topic to which an earlier controller was adding a partition is in it, with what it has', () => {
+    const states = [storedState('orders', 0, { leader: 1, isr: [1] })];
+    const topic = topicContext('orders', [[1], [9]], states);
+    const { state } = new ControllerScript().begin([1], [topic]);
+    const chunks = imageChunks(state);
+    expect(chunks.flatMap(({ topics }) => topics ?? [])).toMatchObject([{ topic: 'orders' }]);
+    const partitions = chunks.flatMap((chunk) => chunk.partitions ?? []);
+    expect(partitions).toMatchObject([{ topic: 'orders', partition: 0, leader: 1 }]);
   });
 });

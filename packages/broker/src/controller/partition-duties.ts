@@ -168,10 +168,23 @@ function lost(draft: ControllerDraft, outcome: WriteOutcome, entry: PartitionEnt
 export function publishWhenWhole(draft: ControllerDraft, topicId: string): void {
   const topic = draft.allTopics().get(topicId);
   if (!topic || topic.published || topic.deletion) return;
-  if (!topic.partitions.every((entry) => entry.stored)) return;
+  if (topic.partitions.every((entry) => entry.stored)) publish(draft, topic);
+}
+
+/**
+ * A topic that has states when this controller first reads it may have been published by an earlier one, which went while it
+ * added partitions: brokers would take their replicas for stray if it was left out. What has no state yet follows.
+ */
+export function publishKnown(draft: ControllerDraft, topicId: string): void {
+  const topic = draft.allTopics().get(topicId);
+  if (topic?.partitions.some((entry) => entry.stored)) publish(draft, topic);
+}
+
+function publish(draft: ControllerDraft, topic: TopicState): void {
+  const { topicId } = topic.record;
   draft.setTopic({ ...topic, published: true });
   draft.publishTopic(topicId);
-  for (const entry of topic.partitions) draft.publishPartition(entry);
+  for (const entry of topic.partitions) if (entry.stored) draft.publishPartition(entry);
 }
 
 /** All that wait for an answer, each with the error that a resigning controller gives. */

@@ -13,14 +13,14 @@ import { newTopic, type ControllerDraft } from './controller-draft';
 import type { BrokerLife, TopicContext } from './controller-event';
 import { dutyOf, replicaKey, type TopicState } from './controller-state';
 import { addOwed } from './owed-deletions';
-import { publishWhenWhole } from './partition-duties';
+import { publishKnown } from './partition-duties';
 import { dropTopic, onTopicRead } from './topic-update-duties';
 
 export function addTopic(draft: ControllerDraft, context: TopicContext): void {
   const { record, states } = context;
   if (draft.allTopics().has(record.topicId)) return;
   draft.setTopic(newTopic(record, states));
-  publishWhenWhole(draft, record.topicId);
+  publishKnown(draft, record.topicId);
 }
 
 /** `names` are all that exist; what is not among them is gone, as is what another topic id took over. */
