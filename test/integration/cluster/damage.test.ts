@@ -45,6 +45,11 @@ describe('a byte is wrong', () => {
     }
   }
 
+  async function epochOf(topic: string): Promise<number> {
+    const { partitions } = await client.admin().describeTopic(topic, { offsets: false });
+    return partitions[0]?.leaderEpoch ?? -1;
+  }
+
   async function untilInSync(topic: string, timeoutMs = 20_000): Promise<void> {
     const end = performance.now() + timeoutMs;
     for (;;) {
@@ -78,12 +83,14 @@ describe('a byte is wrong', () => {
     await pause(1_000);
     for (const at of Object.values(BYTES_OF_A_BATCH)) {
       const leader = await leaderOf(topic);
+      const epoch = await epochOf(topic);
       const [, path = ''] = filesOf(leader, topic);
       change(path, secondBatch(path) + at);
       const found = performance.now();
       await readAll(client, new History(), topic);
       expect(performance.now() - found).toBeLessThan(10_000);
-      expect(await leaderOf(topic)).not.toBe(leader);
+      // Another led it; by now it may have been refilled, and have got its partition back as the preferred leader.
+      expect(await epochOf(topic)).toBeGreaterThan(epoch);
       await untilInSync(topic);
     }
     await workload.stop();
@@ -140,7 +147,7 @@ describe('a byte is wrong', () => {
 
     const command = ['partition', 'accept-loss', topic, '0', '--broker', String(leader), ...brokers]; // prettier-ignore
     const asked = await trib(command);
-    expect(asked.code).toBe(2);
+    expect(asked.code).toBe(4);
     expect(asked.stderr).toContain('would be lost for good');
     const accepted = await trib([...command, '--yes', '-o', 'json']);
     expect(accepted).toMatchObject({ code: 0 });
