@@ -24,7 +24,7 @@ export interface ControlLimits {
   readonly electionDelayMs: number;
   /** How long a dial of a lost controller, or a question to another broker about it, may take. */
   readonly lossProbeTimeoutMs: number;
-  /** Upper bound of the random delay between the majority's confirmation and the pre-emption: against duels. */
+  /** Each registered broker with a lower id lets this one wait so long before a pre-emption, and once more by chance: against duels. */
   readonly preemptionDelayMs: number;
   /** Longest wait between two looks at a controller that is neither heard nor confirmed lost. */
   readonly preemptionRetryMaxMs: number;

@@ -371,12 +371,30 @@ describe('what counts as a loss', () => {
     expect(follower.replaced).toEqual([]);
   });
 
+  it('the lowest that is left goes at once, the next one after it', async () => {
+    const lowest = new Follower();
+    lowest.answers.set(1, refused).set(3, lost);
+    lowest.break();
+    await lowest.world.advance(1);
+    expect(lowest.replaced).toEqual([lowest.reign]);
+    const next = new Follower();
+    next.brokers = [0, 1, 2];
+    next.answers.set(1, refused).set(0, lost);
+    next.break();
+    await next.world.advance(limits.preemptionDelayMs - 1);
+    expect(next.replaced).toEqual([]);
+    await next.world.advance(limits.preemptionDelayMs + 1);
+    expect(next.replaced).toEqual([next.reign]);
+  });
+
   it('it is heard again in the delay before: nobody replaces it', async () => {
     const follower = new Follower();
-    follower.answers.set(1, refused).set(3, lost);
+    // Behind broker 0, so that there is a delay.
+    follower.brokers = [0, 1, 2];
+    follower.answers.set(1, refused).set(0, lost);
     follower.break();
     await follower.world.advance(0);
-    expect(follower.asked).toEqual([1, 3]);
+    expect(follower.asked).toEqual([1, 0]);
     follower.hear();
     await follower.world.advance(1_000);
     expect(follower.replaced).toEqual([]);

@@ -1,7 +1,7 @@
 /**
  * Replaces a controller that is lost without waiting for its session to end: when its stream broke or fell silent and a
  * dial of it is refused or not answered, the others are asked; with a majority of the registered brokers behind it, and
- * after a small random delay against duels, this broker takes the office over by one multi. Also answers the same question
+ * in its turn, against duels, this broker takes the office over by one multi. Also answers the same question
  * of others.
  *
  * Invariants: never without a majority, never while this broker is not registered, has no contact with the coordinator, or
@@ -180,16 +180,31 @@ export class Preemption {
     this.move(confirmed ? 'confirmed' : 'unconfirmed');
   }
 
-  /** A timer that comes much too late tells that this process stood still: then all that was found is old. */
+  /**
+   * The lowest of those that are left goes at once, the others behind it in turn, each with some chance: so there is hardly
+   * ever a duel, and nothing is lost by waiting where there is none.
+   * A timer that comes much too late tells that this process stood still: then all that was found is old.
+   */
   private delay(): void {
     const { clock, random, limits } = this.options;
-    const delayMs = randomInteger(random, limits.preemptionDelayMs + 1);
+    const { preemptionDelayMs } = limits;
+    const chanceMs = this.rank === 0 ? 0 : randomInteger(random, preemptionDelayMs + 1);
+    const delayMs = this.rank * preemptionDelayMs + chanceMs;
     const dueAt = clock.now() + delayMs;
     this.timer = clock.setTimer(delayMs, () => {
       const isStale = clock.now() - dueAt > limits.heartbeatIntervalMs;
       if (this.isHeard) this.hear();
       else this.move(isStale || !this.options.hasCoordinator() ? 'doubted' : 'elapsed');
     });
+  }
+
+  /** Of this broker among those that are registered, without the controller that is lost: 0 is the lowest id. */
+  private get rank(): number {
+    const { found, reign } = this;
+    const lower = (found?.brokers ?? []).filter(
+      ({ brokerId }) => brokerId < this.options.brokerId && brokerId !== reign?.brokerId,
+    );
+    return lower.length;
   }
 
   private async preempt(reign: CurrentController): Promise<void> {
