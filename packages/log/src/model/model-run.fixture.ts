@@ -127,6 +127,8 @@ export class ModelRun {
     const { batches, gap, size, producer } = action;
     const lowest = Math.max(0, model.writtenEpoch);
     let epoch = this.between(lowest, this.maxEpoch + 1, action.epochShare);
+    // Who led an epoch never follows in it: its first batch would lie at the end of then, without a gap.
+    if (epoch === model.latestEpoch && epoch > model.writtenEpoch) epoch += 1;
     if (epoch < model.latestEpoch) model.forgetEmptyEpoch();
     const parts: Buffer[] = [];
     let base = model.end + (this.random.next() < 0.5 ? gap : 0);
