@@ -1,4 +1,5 @@
 /** Several runs as one object: counts added up, times by median and maximum. Pure; called by `main.ts`. */
+import { verdictFaults } from '@tributary/testkit';
 import type { RunResult } from './result';
 
 export interface Spread {
@@ -10,15 +11,7 @@ export interface Spread {
 const summed = [
   'acked',
   'read',
-  'lost',
-  'duplicated',
-  'reordered',
-  'readAboveHighWatermark',
-  'disagreeing',
-  'skipped',
-  'fallenEnds',
-  'resurrected',
-  'nonMonotonic',
+  ...verdictFaults,
   'unknown',
   'errors',
   'elections',

@@ -8,16 +8,14 @@ import { TributaryError } from '@tributary/common';
 import { CONTENTS_MAX, formatSums, parseSums, SUMS_SUFFIX, sumOf } from './content-sums';
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
+import { MergedWrites } from './merged-writes';
 
 export class ChecksummedTextFile {
   private readonly main: DurableTextFile;
   private readonly companion: DurableTextFile;
   /** Of the contents that the file may have on the device; undefined: not looked at yet. */
   private sums: readonly string[] | undefined;
-  private text = '';
-  private newest = 0;
-  private durable = 0;
-  private running: Promise<void> | undefined;
+  private readonly writes = new MergedWrites((text) => this.persist(text));
 
   constructor(disk: Disk, path: string) {
     this.main = new DurableTextFile(disk, path);
@@ -44,24 +42,17 @@ export class ChecksummedTextFile {
   }
 
   /** Durable when it resolves, unless a newer text took its place meanwhile: then that one is. */
-  async write(text: string): Promise<void> {
-    if (text === this.text && this.newest > 0 && this.durable === this.newest) return;
-    this.text = text;
-    const mine = (this.newest += 1);
-    while (this.durable < mine) {
-      this.running ??= this.persist().finally(() => (this.running = undefined));
-      await this.running;
-    }
+  write(text: string): Promise<void> {
+    return this.writes.write(text);
   }
 
-  private async persist(): Promise<void> {
-    const { text, newest } = this;
+  private async persist(text: string): Promise<boolean> {
     const sum = sumOf(text);
     this.sums = [sum, ...this.possible()].slice(0, CONTENTS_MAX);
     await this.companion.write(formatSums(this.sums));
     await this.main.write(text);
     this.sums = [sum];
-    this.durable = newest;
+    return true;
   }
 
   private possible(): readonly string[] {

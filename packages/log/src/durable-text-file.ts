@@ -5,6 +5,7 @@
  * Called for checkpoints, the epoch file, partition.metadata, meta.properties and the clean-shutdown marker.
  */
 import type { Disk } from './disk';
+import { MergedWrites } from './merged-writes';
 
 export interface DurableTextFileOptions {
   /** Mode 0600. */
@@ -12,11 +13,7 @@ export interface DurableTextFileOptions {
 }
 
 export class DurableTextFile {
-  private text = '';
-  /** Counts the texts given to us. */
-  private newest = 0;
-  private durable = 0;
-  private running: Promise<void> | undefined;
+  private readonly writes = new MergedWrites((text, version) => this.persist(text, version));
 
   constructor(
     private readonly disk: Disk,
@@ -35,26 +32,18 @@ export class DurableTextFile {
   }
 
   /** Durable when it resolves, unless a newer text took its place meanwhile: then that one is. */
-  async write(text: string): Promise<void> {
-    if (text === this.text && this.newest > 0 && this.durable === this.newest) return;
-    this.text = text;
-    const mine = (this.newest += 1);
-    while (this.durable < mine) {
-      this.running ??= this.persist().finally(() => (this.running = undefined));
-      await this.running;
-    }
+  write(text: string): Promise<void> {
+    return this.writes.write(text);
   }
 
   /** In place on return, safe from the death of the process; not yet from the power's. */
   writeNow(text: string): void {
-    this.text = text;
-    this.newest += 1;
-    this.disk.rename(this.writeAside(`${this.path}.now.tmp`), this.path);
+    this.writes.overtake(text);
+    this.disk.rename(this.writeAside(`${this.path}.now.tmp`, text), this.path);
   }
 
-  private async persist(): Promise<void> {
-    const version = this.newest;
-    const aside = this.writeAside(`${this.path}.tmp`);
+  private async persist(text: string, version: number): Promise<boolean> {
+    const aside = this.writeAside(`${this.path}.tmp`, text);
     const file = this.disk.openFile(aside);
     try {
       await file.datasync();
@@ -62,17 +51,17 @@ export class DurableTextFile {
       file.close();
     }
     // A newer text may be in place already; the caller's loop writes that one.
-    if (version !== this.newest) return;
+    if (!this.writes.isNewest(version)) return false;
     this.disk.rename(aside, this.path);
     await this.disk.syncDirectory(this.path.slice(0, this.path.lastIndexOf('/')));
-    this.durable = version;
+    return true;
   }
 
-  private writeAside(path: string): string {
+  private writeAside(path: string, text: string): string {
     this.disk.remove(path); // a leftover might have another mode
     const file = this.disk.openFile(path, { create: true, ownerOnly: this.options.ownerOnly });
     try {
-      file.append([Buffer.from(this.text)]);
+      file.append([Buffer.from(text)]);
     } finally {
       file.close();
     }

@@ -13,17 +13,14 @@ import { TributaryError } from '@tributary/common';
 import { CONTENTS_MAX, formatSums, parseSums, SUMS_SUFFIX, sumOf } from './content-sums';
 import type { Disk } from './disk';
 import { readTextFile } from './durable-text-file';
+import { MergedWrites } from './merged-writes';
 
 export const EPOCH_FILE = 'leader-epoch-checkpoint';
 
 export class EpochFile {
   readonly path: string;
   private readonly companionPath: string;
-  private text = '';
-  /** Counts the texts given to us. */
-  private newest = 0;
-  private durable = 0;
-  private running: Promise<void> | undefined;
+  private readonly writes = new MergedWrites((text, version) => this.persist(text, version));
   /** Of the contents that the file may have on the device; undefined: not looked at yet. */
   private sums: readonly string[] | undefined;
 
@@ -51,20 +48,13 @@ export class EpochFile {
   }
 
   /** Durable when it resolves, unless a newer text took its place meanwhile: then that one is. */
-  async write(text: string): Promise<void> {
-    if (text === this.text && this.newest > 0 && this.durable === this.newest) return;
-    this.text = text;
-    const mine = (this.newest += 1);
-    while (this.durable < mine) {
-      this.running ??= this.persist().finally(() => (this.running = undefined));
-      await this.running;
-    }
+  write(text: string): Promise<void> {
+    return this.writes.write(text);
   }
 
   /** In place on return, safe from the death of the process; not yet from the power's. */
   writeNow(text: string): void {
-    this.text = text;
-    this.newest += 1;
+    this.writes.overtake(text);
     const sums = this.sumsWith(text);
     const asides = [
       this.writeAside(this.companionPath, '.now.tmp', formatSums(sums)),
@@ -79,8 +69,7 @@ export class EpochFile {
     this.disk.remove(this.companionPath);
   }
 
-  private async persist(): Promise<void> {
-    const { text, newest } = this;
+  private async persist(text: string, version: number): Promise<boolean> {
     const sums = this.sumsWith(text);
     const asides = [
       this.writeAside(this.companionPath, '.tmp', formatSums(sums)),
@@ -89,12 +78,12 @@ export class EpochFile {
     // One after another: each that is under way has a descriptor, and there are many logs.
     for (const path of asides) await this.sync(path);
     // A newer text may be in place already; the caller's loop writes that one.
-    if (newest !== this.newest) return;
+    if (!this.writes.isNewest(version)) return false;
     this.sums = sums;
     this.putInPlace(asides);
     await this.disk.syncDirectory(this.directory);
-    this.durable = newest;
-    if (newest === this.newest) this.sums = [sumOf(text)];
+    if (this.writes.isNewest(version)) this.sums = [sumOf(text)];
+    return true;
   }
 
   private putInPlace(asides: readonly string[]): void {
