@@ -52,6 +52,7 @@ export const methods = {
     electLeaders: unary<M.ElectLeadersRequestInput, M.ElectLeadersRequest, M.ElectLeadersResponseInput, M.ElectLeadersResponse>('Admin/ElectLeaders', 'ElectLeadersRequest', 'ElectLeadersResponse'),
     alterBroker: unary<M.AlterBrokerRequestInput, M.AlterBrokerRequest, M.AlterBrokerResponseInput, M.AlterBrokerResponse>('Admin/AlterBroker', 'AlterBrokerRequest', 'AlterBrokerResponse'),
     describeBrokers: unary<M.DescribeBrokersRequestInput, M.DescribeBrokersRequest, M.DescribeBrokersResponseInput, M.DescribeBrokersResponse>('Admin/DescribeBrokers', 'DescribeBrokersRequest', 'DescribeBrokersResponse'),
+    describeReplicas: unary<M.DescribeReplicasRequestInput, M.DescribeReplicasRequest, M.DescribeReplicasResponseInput, M.DescribeReplicasResponse>('Admin/DescribeReplicas', 'DescribeReplicasRequest', 'DescribeReplicasResponse'),
     listDecisions: unary<M.ListDecisionsRequestInput, M.ListDecisionsRequest, M.ListDecisionsResponseInput, M.ListDecisionsResponse>('Admin/ListDecisions', 'ListDecisionsRequest', 'ListDecisionsResponse'),
   },
   group: {

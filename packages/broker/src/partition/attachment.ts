@@ -7,12 +7,25 @@ export interface Attachment {
   readonly brokerEpoch: number;
   /** Rises within one life of the follower, over all its streams. */
   readonly attachId: number;
+  /** For people. */
+  readonly progress: AttachProgress;
   /** There is more to push. */
   logMoved(): void;
   highWatermarkMoved(): void;
   logStartMoved(): void;
   /** This attach is over: the follower must attach anew. */
   end(error: TributaryError): void;
+}
+
+/** What a follower has of its leader's log, in bytes about. */
+export interface AttachProgress {
+  /** Acknowledged. */
+  readonly logEndOffset: number;
+  readonly bytesBehind: number;
+  /** Acknowledged in the last seconds. */
+  readonly bytesPerSecond: number;
+  /** On the throttled stream of those that are far behind. */
+  readonly catchingUp: boolean;
 }
 
 export type AttachName = Pick<Attachment, 'brokerId' | 'brokerEpoch' | 'attachId'>;

@@ -57,6 +57,7 @@ async function attached(
     {
       brokerId: 2,
       brokerEpoch: 20,
+      kind: 'replication',
       maxPushBytes,
       now: () => clock.now(),
       ready: () => undefined,
@@ -136,6 +137,7 @@ describe("a follower's attach at the leader", () => {
       brokerId: 2,
       brokerEpoch: 20,
       attachId: 2,
+      progress: { logEndOffset: 0, bytesBehind: 0, bytesPerSecond: 0, catchingUp: false },
       logMoved: jest.fn(),
       highWatermarkMoved: jest.fn(),
       logStartMoved: jest.fn(),

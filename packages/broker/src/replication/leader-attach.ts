@@ -9,14 +9,17 @@ import { assert, TributaryError } from '@tributary/common';
 import type { Acknowledge, Attach, MarkInput, PushInput } from '@tributary/protocol';
 import { baseOffsetAt } from '@tributary/record';
 import { endOfBatches } from '../partition/end-of-batches';
-import type { Attachment } from '../partition/attachment';
+import type { Attachment, AttachProgress } from '../partition/attachment';
 import type { Partition } from '../partition/partition';
 import { CaughtUpMarks } from './caught-up-marks';
+import { RecentRate } from './recent-rate';
+import type { StreamKind } from './stream-kind';
 
 /** What the attach asks of the stream that it lives on. */
 export interface AttachOwner {
   readonly brokerId: number;
   readonly brokerEpoch: number;
+  readonly kind: StreamKind;
   readonly maxPushBytes: number;
   now(): number;
   /** There is something to push. */
@@ -49,6 +52,7 @@ export class LeaderAttach implements Attachment {
   /** Cold bytes that have arrived and wait for their turn. */
   private readAhead: { readonly from: number; readonly bytes: Buffer } | undefined;
   private readonly marks = new CaughtUpMarks();
+  private readonly rate: RecentRate;
 
   constructor(
     readonly partition: Partition,
@@ -61,6 +65,7 @@ export class LeaderAttach implements Attachment {
     this.acknowledgedTo = attach.logEndOffset;
     this.writtenTo = partition.log.logEndOffset;
     this.credit = Math.max(1, attach.creditBytes);
+    this.rate = new RecentRate(owner.now());
     partition.logStarts.confirmed(owner.brokerId, attach.logStartOffset);
   }
 
@@ -97,6 +102,15 @@ export class LeaderAttach implements Attachment {
   /** About how many bytes the follower is behind. */
   get bytesBehind(): number {
     return this.partition.log.bytesFrom(this.acknowledgedTo);
+  }
+
+  get progress(): AttachProgress {
+    return {
+      logEndOffset: this.acknowledgedTo,
+      bytesBehind: this.bytesBehind,
+      bytesPerSecond: this.rate.perSecond(this.owner.now()),
+      catchingUp: this.owner.kind === 'catch-up',
+    };
   }
 
   /** About how many bytes were written since the last call, or the attach. */
@@ -231,6 +245,7 @@ export class LeaderAttach implements Attachment {
     this.acknowledgedTo = logEndOffset;
     this.acknowledgedMark = Math.max(this.acknowledgedMark, markId);
     this.credit += creditBytes;
+    this.rate.note(creditBytes, this.owner.now());
     this.partition.logStarts.confirmed(this.brokerId, logStartOffset);
     this.owner.progressed(this);
     // Moved: the attach that follows says what the follower has, and may make it a member of the ISR.

@@ -63,7 +63,7 @@ export class LeaderStream implements AttachOwner {
 
   constructor(
     private readonly stream: MessageStream<FollowDownInput, FollowUp>,
-    private readonly kind: StreamKind,
+    readonly kind: StreamKind,
     private readonly host: LeaderStreamHost,
     private readonly onClosed: () => void,
   ) {

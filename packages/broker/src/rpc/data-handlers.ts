@@ -3,11 +3,12 @@ import type { Handler } from '@tributary/protocol';
 import type { DataHost } from './data-host';
 import { acceptLossHandler, type LossHost } from './accept-loss-handler';
 import { deleteRecordsHandler } from './delete-records-handler';
+import { describeReplicasHandler } from './describe-replicas-handler';
 import { fetchHandlers } from './fetch-handler';
 import { listOffsetsHandler } from './list-offsets-handler';
 import { produceHandlers } from './produce-handler';
 
-/** Produce, ProduceOnce, Fetch, FetchOnce, ListOffsets, DeleteRecords, Follow, CatchUp, AcceptLoss. */
+/** Produce, ProduceOnce, Fetch, FetchOnce, ListOffsets, DeleteRecords, DescribeReplicas, Follow, CatchUp, AcceptLoss. */
 export function dataHandlers(
   replicas: DataHost & LossHost & { readonly followHandlers: readonly Handler[] },
 ): readonly Handler[] {
@@ -16,6 +17,7 @@ export function dataHandlers(
     ...fetchHandlers(replicas),
     listOffsetsHandler(replicas),
     deleteRecordsHandler(replicas),
+    describeReplicasHandler(replicas),
     ...replicas.followHandlers,
     acceptLossHandler(replicas),
   ];

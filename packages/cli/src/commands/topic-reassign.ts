@@ -11,6 +11,7 @@ import type { Command } from 'commander';
 import { brokerIds, wholeNumber } from './arguments';
 import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
 import { movesOfPlan, rotatedMoves } from './move-plan';
+import { moveProgress, progressTexts } from './move-progress';
 import { listPartitionResults, printResult, refusalOf } from './print-result';
 import { runCommand } from './run-command';
 import { waitUntilDone } from './wait-until';
@@ -34,9 +35,9 @@ export function registerTopicReassignCommand(topic: Command): void {
     .option('--replicas <ids>', 'brokers that shall have it, 1,2,3; the first is the preferred leader, of several partitions each in turn')
     .option('--file <plan.json>', '{ "partitions": [{ "topic", "partition", "replicas" }, ...] }')
     .option('--cancel', 'back to the replicas from before; without a topic: all that are being moved')
-    .option('--status', 'what is being moved, and how far it is')
+    .option('--status', 'what is being moved, and how far each new replica is, as its leader knows it')
     .option('--throttle <bytes>', 'a second, of each broker that is copied from; set once the moves are begun, on all brokers; stays until it is altered again (0: back to the default)')
-    .option('--wait', 'until all that was begun is moved, with a line for each change')
+    .option('--wait', 'until all that was begun is moved, with a line for each change, and every 5 s how far it is')
     .action(runCommand(reassign)); // prettier-ignore
 }
 
@@ -173,7 +174,7 @@ async function cancel(
   scope: Scope,
   options: ReassignOptions,
 ): Promise<PartitionResult[]> {
-  const found = await ongoing(client, scope, options);
+  const found = await ongoing(client, scope, options, false);
   if (found.length === 0) process.stderr.write('nothing is being moved\n');
   if (found.length === 0) return [];
   return client.admin().cancelReassignments(found, { timeoutMs: timeoutMsOf(options) });
@@ -183,8 +184,10 @@ async function ongoing(
   client: Client,
   { topic, partition }: Scope,
   options: ConnectionOptions,
+  progress = true,
 ): Promise<OngoingReassignment[]> {
   const call = {
+    progress,
     timeoutMs: timeoutMsOf(options),
     ...(topic === undefined ? {} : { topics: [topic] }),
   };
@@ -200,13 +203,10 @@ function printStatus(options: ConnectionOptions, found: readonly OngoingReassign
     adding: adding.map(({ brokerId }) => brokerId),
     inSync: adding.filter(({ inSync }) => inSync).map(({ brokerId }) => brokerId),
     removing: [...removing],
+    progress: progressTexts(adding).join('; ') || null,
   }));
-  printResult(
-    options,
-    found,
-    ['topic', 'partition', 'replicas', 'adding', 'inSync', 'removing'],
-    rows,
-  );
+  const columns = ['topic', 'partition', 'replicas', 'adding', 'inSync', 'removing', 'progress'];
+  printResult(options, found, columns, rows);
 }
 
 async function waitForMoves(
@@ -214,17 +214,5 @@ async function waitForMoves(
   scope: Scope,
   options: ConnectionOptions,
 ): Promise<void> {
-  await waitUntilDone(async () => {
-    const found = await ongoing(client, scope, options);
-    if (found.length === 0) return { done: true, lines: ['nothing is being moved any more'] };
-    return { done: false, lines: found.map(progressLine) };
-  });
-}
-
-function progressLine({ topic, partition, adding, removing }: OngoingReassignment): string {
-  const ready = adding.filter(({ inSync }) => inSync).length;
-  const behind = adding.filter(({ inSync }) => !inSync).map(({ brokerId }) => brokerId);
-  const waiting = behind.length > 0 ? `, brokers ${behind.join(', ')} catch up` : '';
-  const leaving = removing.length > 0 ? `, then ${removing.join(', ')} leave` : '';
-  return `${topic}-${partition}: ${ready} of ${adding.length} new replicas in sync${waiting}${leaving}`;
+  await waitUntilDone(async () => moveProgress(await ongoing(client, scope, options)));
 }

@@ -147,7 +147,7 @@ export const shapes = {
         ),
     }),
   ),
-  listReassignments: withBounds({ topics: optional(listOf(text)) }),
+  listReassignments: withBounds({ topics: optional(listOf(text)), progress: optional(flag) }),
   election: withBounds({
     kind: oneOf('preferred', 'unclean'),
     partitions: optional(listOf(object(partitionName))),

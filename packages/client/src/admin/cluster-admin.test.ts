@@ -142,8 +142,10 @@ describe('reassignments', () => {
         ],
       },
     ];
-    expect(await done(admin.listReassignments())).toMatchObject(ongoing);
-    expect(await done(admin.listReassignments({ topics: ['orders'] }))).toMatchObject(ongoing);
+    const listed = { progress: false };
+    expect(await done(admin.listReassignments(listed))).toMatchObject(ongoing);
+    const ofOrders = { topics: ['orders'], ...listed };
+    expect(await done(admin.listReassignments(ofOrders))).toMatchObject(ongoing);
     expect(await done(admin.describeTopic('orders', { offsets: false }))).toMatchObject({
       partitions: [
         { addingReplicas: [3, 2], removingReplicas: [1], eligibleLeaders: [3] },
@@ -154,6 +156,105 @@ describe('reassignments', () => {
     expect(calls.map(({ request }) => request)).toMatchObject([
       { reassignments: [{ topic: 'orders', partition: 0, replicas: [], cancel: true }] },
     ]);
+  });
+});
+
+describe('progress of a move', () => {
+  const follower = { attached: true, bytesPerSecond: 50, catchingUp: false };
+  const told = {
+    ...orders0,
+    ...{ leaderEpoch: 0, logStartOffset: 0, logEndOffset: 100, logBytes: 2_000 },
+    followers: [
+      { ...follower, brokerId: 2, logEndOffset: 100, bytesBehind: 0 },
+      { ...follower, brokerId: 3, logEndOffset: 60, bytesBehind: 800, catchingUp: true },
+    ],
+  };
+
+  async function moving(answer: (call: AdminCall) => object | Promise<object>) {
+    const w = await world({ DescribeReplicas: answer });
+    w.cluster.createTopic('orders', 1);
+    w.cluster.partition('orders', 0).moved = {
+      ...{ replicas: [1, 2, 3], isr: [1, 2] },
+      ...{ addingReplicas: [2, 3], removingReplicas: [], eligibleLeaders: [] },
+    };
+    const added = async () => (await w.done(w.admin.listReassignments()))[0]?.adding;
+    return { ...w, added };
+  }
+
+  test('is what the leader tells of each new replica, and only the leader is asked', async () => {
+    const { added, calls, cluster } = await moving(() => ({
+      ...{ results: [told], catchUpBytesPerSecond: 1_000 },
+    }));
+    const sizes = { leaderEndOffset: 100n, leaderBytes: 2_000, bytesPerSecond: 50 };
+    expect(await added()).toEqual([
+      {
+        ...{ brokerId: 2, inSync: true, unknown: undefined },
+        progress: { ...sizes, endOffset: 100n, bytes: 2_000, throttleBytesPerSecond: undefined },
+      },
+      {
+        ...{ brokerId: 3, inSync: false, unknown: undefined },
+        progress: { ...sizes, endOffset: 60n, bytes: 1_200, throttleBytesPerSecond: 1_000 },
+      },
+    ]);
+    expect(calls).toMatchObject([
+      {
+        broker: cluster.partition('orders', 0).leader,
+        request: { partitions: [{ topic: 'orders', partition: 0 }] },
+      },
+    ]);
+  });
+
+  test('a leader that finds its own rate tells no throttle', async () => {
+    const { added } = await moving(() => ({ results: [told] }));
+    expect(await added()).toMatchObject([{}, { progress: { throttleBytesPerSecond: undefined } }]);
+  });
+
+  test('a leader that hangs: unknown, and the list comes all the same', async () => {
+    const { added, clock } = await moving(silence);
+    expect(await added()).toMatchObject([
+      { brokerId: 2, inSync: true, progress: undefined, unknown: expect.stringMatching(/./) },
+      { brokerId: 3, inSync: false, progress: undefined, unknown: expect.stringMatching(/./) },
+    ]);
+    expect(clock.now()).toBeLessThan(4_000);
+  });
+
+  test('a broker of an earlier version does not know the question: unknown', async () => {
+    const { added } = await moving(() => {
+      throw new TributaryError('UNSUPPORTED_VERSION', 'DescribeReplicas is not known here');
+    });
+    const why = 'DescribeReplicas is not known here';
+    expect(await added()).toMatchObject([{ unknown: why }, { unknown: why }]);
+  });
+
+  test('one that does not follow now, or that the leader has not heard of: unknown', async () => {
+    const away = { brokerId: 2, attached: false, logEndOffset: -1, bytesBehind: -1 };
+    const { added } = await moving(() => ({ results: [{ ...told, followers: [away] }] }));
+    expect(await added()).toMatchObject([
+      { progress: undefined, unknown: 'it does not follow its leader now' },
+      { progress: undefined, unknown: 'its leader has not heard of it yet' },
+    ]);
+  });
+
+  test('a partition without a leader: unknown at once', async () => {
+    const { added, calls, clock, cluster } = await moving(silence);
+    cluster.partition('orders', 0).leader = -1;
+    const why = 'the partition has no leader now';
+    expect(await added()).toMatchObject([{ unknown: why }, { unknown: why }]);
+    expect(calls).toEqual([]);
+    expect(clock.now()).toBeLessThan(1_000);
+  });
+
+  test('cancelReassignments asks no leader', async () => {
+    const { admin, calls, cluster, done } = await world({
+      ReassignPartitions: () => ({ partitions: [orders0] }),
+    });
+    cluster.createTopic('orders', 1);
+    cluster.partition('orders', 0).moved = {
+      ...{ replicas: [1, 2], isr: [1], addingReplicas: [2], removingReplicas: [] },
+      eligibleLeaders: [],
+    };
+    await done(admin.cancelReassignments());
+    expect(calls.map(({ method }) => method)).toEqual(['ReassignPartitions']);
   });
 });
 

@@ -48,6 +48,8 @@ export interface PartitionResult extends NamedPartition {
 export interface ListReassignmentsOptions extends CallOptions {
   /** Default: all. */
   readonly topics?: readonly string[];
+  /** Ask the leaders how far the new replicas are. Default true. */
+  readonly progress?: boolean;
 }
 
 /** Replicas of a partition that are being moved now. */
@@ -63,6 +65,24 @@ export interface OngoingReassignment extends NamedPartition {
 export interface AddedReplica {
   readonly brokerId: number;
   readonly inSync: boolean;
+  /** As the leader of the partition tells it; undefined: it is not known. */
+  readonly progress: ReplicaProgress | undefined;
+  /** Why not; undefined where it is known, or was not asked for. */
+  readonly unknown: string | undefined;
+}
+
+/** How far a replica is. Bytes are about right: the leader counts whole segments, and shares of the one that is being copied. */
+export interface ReplicaProgress {
+  /** It has every record below. */
+  readonly endOffset: bigint;
+  readonly leaderEndOffset: bigint;
+  /** What it has, in bytes of its leader's log. */
+  readonly bytes: number;
+  readonly leaderBytes: number;
+  /** That came to it in the last seconds. */
+  readonly bytesPerSecond: number;
+  /** `replication.catch.up.bytes.per.second` of the leader, where that bounds this replica now. */
+  readonly throttleBytesPerSecond: number | undefined;
 }
 
 export interface ElectLeadersOptions extends CallOptions {

@@ -1,6 +1,6 @@
 /**
  * Moves replicas, cancels that, shows how far it is; elects leaders. Through any broker. Called by the admin.
- * Progress is what the metadata show: the replicas that come and go, and the ISR.
+ * The metadata show what is moved: the replicas that come and go, and the ISR; how far each one is, its leader tells.
  */
 import type { TributaryError } from '@tributary/common';
 import { validateTopicName, type Deadline } from '@tributary/common';
@@ -9,6 +9,7 @@ import type { ClientContext, PartitionView, TopicView } from '../seams';
 import { askAnyBroker } from './any-broker';
 import { brokerTimeout } from './broker-timeout';
 import type {
+  AddedReplica,
   ElectLeadersOptions,
   ListReassignmentsOptions,
   NamedPartition,
@@ -16,6 +17,7 @@ import type {
   PartitionMove,
   PartitionResult,
 } from './cluster-types';
+import { lookUpProgress, type Progress, type ProgressOf } from './replica-progress';
 
 export async function reassign(
   context: ClientContext,
@@ -35,7 +37,7 @@ export async function cancelReassignments(
   partitions: readonly NamedPartition[] | undefined,
   deadline: Deadline,
 ): Promise<PartitionResult[]> {
-  const named = partitions ?? (await ongoingReassignments(context, {}, deadline));
+  const named = partitions ?? (await ongoingReassignments(context, { progress: false }, deadline));
   if (named.length === 0) return [];
   const cancels = named.map(({ topic, partition }) => ({ topic, partition, cancel: true }));
   return send(context, cancels, deadline);
@@ -43,13 +45,18 @@ export async function cancelReassignments(
 
 export async function ongoingReassignments(
   context: ClientContext,
-  { topics }: ListReassignmentsOptions,
+  { topics, progress = true }: ListReassignmentsOptions,
   deadline: Deadline,
 ): Promise<OngoingReassignment[]> {
   const views = topics
     ? await Promise.all(topics.map((topic) => freshTopic(context, topic, deadline)))
     : (await context.metadata.snapshot(deadline)).topics;
-  return views.flatMap((view) => view.partitions.flatMap((partition) => moveOf(view, partition)));
+  const moves = views.flatMap((view) =>
+    view.partitions.flatMap((partition) => moveOf(view, partition)),
+  );
+  if (!progress) return moves.map((move) => withProgress(move, () => notAsked));
+  const progresses = await lookUpProgress(context, moves, deadline);
+  return moves.map((move, index) => withProgress(move, progresses[index] ?? (() => notAsked)));
 }
 
 export async function electLeaders(
@@ -91,19 +98,32 @@ async function freshTopic(
   return metadata.topic(topic, deadline);
 }
 
-function moveOf({ topic, topicId }: TopicView, view: PartitionView): OngoingReassignment[] {
-  const { partition, replicas, isr, addingReplicas = [], removingReplicas = [] } = view;
+interface Move extends Omit<OngoingReassignment, 'adding'> {
+  readonly leaderId: number | undefined;
+  readonly adding: readonly Pick<AddedReplica, 'brokerId' | 'inSync'>[];
+}
+
+function moveOf({ topic, topicId }: TopicView, view: PartitionView): Move[] {
+  const { partition, leader, replicas, isr, addingReplicas = [], removingReplicas = [] } = view;
   if (addingReplicas.length + removingReplicas.length === 0) return [];
   return [
     {
       topic,
       topicId,
       partition,
+      leaderId: leader?.brokerId,
       replicas: replicas.filter((id) => !removingReplicas.includes(id)),
       adding: addingReplicas.map((brokerId) => ({ brokerId, inSync: isr.includes(brokerId) })),
       removing: removingReplicas,
     },
   ];
+}
+
+const notAsked: Progress = { progress: undefined, unknown: undefined };
+
+function withProgress({ leaderId: _, ...move }: Move, progressOf: ProgressOf): OngoingReassignment {
+  const adding = move.adding.map((added) => ({ ...added, ...progressOf(added.brokerId) }));
+  return { ...move, adding };
 }
 
 function resultOf({ topic, topicId, partition, error }: PartitionAnswer): PartitionResult {

@@ -35,6 +35,7 @@ const scriptedAdminMethods = [
   methods.admin.electLeaders,
   methods.admin.alterBroker,
   methods.admin.describeBrokers,
+  methods.admin.describeReplicas,
   methods.admin.listDecisions,
 ] as const;
 
