@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { TributaryError } from '@tributary/common';
 import { networkKinds, type NetworkKind } from './cluster/network';
 import { cuts, targets, type Cut, type Scenario, type Target } from './scenario';
+import { isMany } from './load/many-partitions';
 import { scenarios } from './scenarios';
 
 export interface ChaosArguments {
@@ -31,6 +32,7 @@ export type ChaosCommand =
 const CALM_SECONDS = 8;
 const DEFAULT_SECONDS = 20;
 const DEFAULT_RANDOM_SECONDS = 120;
+const DEFAULT_RECORDS_PER_SECOND = 2_400;
 
 export const usage =
   'npm run --silent chaos -- SCENARIO [--seconds N] [--json] [--repeat R] [--seed S] [--report FILE.html] (--help names the scenarios)';
@@ -48,6 +50,8 @@ export function parseArguments(args: readonly string[]): ChaosCommand {
   const repeat = number('--repeat', values.repeat, 1, 1000);
   const usual = scenario.name === 'random' ? DEFAULT_RANDOM_SECONDS : DEFAULT_SECONDS;
   // Many runs show more than long ones.
+  const partitions = number('--partitions', values.partitions, 1, 1000);
+  const rate = values.rate ?? String(isMany(partitions) ? partitions : DEFAULT_RECORDS_PER_SECOND);
   const seconds = values.seconds ?? String(Math.ceil(repeat > 1 ? least : Math.max(usual, least)));
   return {
     kind: 'run',
@@ -62,8 +66,8 @@ export function parseArguments(args: readonly string[]): ChaosCommand {
       seed: number('--seed', values.seed, 0, 2 ** 32 - 1),
       report: values.report,
       keep: values.keep === true,
-      partitions: number('--partitions', values.partitions, 1, 1000),
-      recordsPerSecond: number('--rate', values.rate, 10, 100_000),
+      partitions,
+      recordsPerSecond: number('--rate', rate, 10, 100_000),
       zookeeperNodes: zookeeperNodes as 1 | 3,
       sessionTimeoutMs,
     },
@@ -92,7 +96,7 @@ export function help(): string {
     '  --keep                   logs and data are kept, also of a clean run',
     '  --json                   the last line of standard output is one object',
     '  --partitions N           of the topic that is measured; default 12',
-    '  --rate N                 records a second over all of them; default 2400',
+    '  --rate N                 records a second over all of them; default 2400, one for each of more than 200 partitions',
     '  --zookeeper-nodes N      1 or 3; default 3',
     '  --session-timeout-ms N   of the brokers, from 2000; default 10000',
     '',
@@ -119,7 +123,7 @@ function parse(args: readonly string[]) {
         repeat: text('1'),
         seed: text('1'),
         partitions: text('12'),
-        rate: text('2400'),
+        rate: { type: 'string' },
         'zookeeper-nodes': text('3'),
         'session-timeout-ms': text('10000'),
       },

@@ -20,6 +20,10 @@ import { Timeline } from './watch/timeline';
 /** Of the load before the first fault, at most. */
 const WARM_UP_MAX_MS = 5_000;
 const WARM_UP_SHARE = 0.25;
+/** What is measured is a cluster that keeps up: no more than so much of a second is unanswered, for so long. */
+const STEADY_BACKLOG_SECONDS = 0.25;
+const STEADY_FOR_MS = 1_000;
+const STEADY_WITHIN_MS = 30_000;
 /** All replicas must be back within the session timeout and this, after the last fault. */
 const RECOVERY_MARGIN_MS = 10_000;
 /** A run waits so much longer, to tell slow from stuck. */
@@ -102,6 +106,7 @@ class Run {
     watch.start();
     load.start();
     timeline.note(`load: ${options.recordsPerSecond} records/s over ${options.partitions} partitions, acks=all, idempotent, RF 3, min ISR 2`); // prettier-ignore
+    await this.steady();
     const endsAt = performance.now() + options.seconds * 1000;
     await pause(Math.min(WARM_UP_MAX_MS, options.seconds * 1000 * WARM_UP_SHARE));
     await this.inSync(STUCK_AFTER_MS);
@@ -118,6 +123,20 @@ class Run {
   async close(): Promise<void> {
     await this.load.close();
     await this.client.close();
+  }
+
+  /** Starting to write and read very many partitions at once keeps a small machine busy for seconds. */
+  private async steady(): Promise<void> {
+    const { load, options, timeline } = this;
+    const backlog = options.recordsPerSecond * STEADY_BACKLOG_SECONDS;
+    const giveUpAt = performance.now() + STEADY_WITHIN_MS;
+    let since = performance.now();
+    while (performance.now() < since + STEADY_FOR_MS) {
+      if (performance.now() > giveUpAt)
+        return timeline.note(`the load is not steady after ${STEADY_WITHIN_MS} ms`);
+      await pause(20);
+      if (load.unanswered > backlog) since = performance.now();
+    }
   }
 
   private async faults(endsAt: number): Promise<void> {

@@ -28,12 +28,13 @@ export interface WorkloadOptions {
 }
 
 export class Workload {
+  /** Records sent without an answer so far. */
+  unanswered = 0;
   private readonly producer: Producer;
   private readonly reader: Consumer;
   private readonly nextId: number[];
   private timer: NodeJS.Timeout | undefined;
   private reading: Promise<void> | undefined;
-  private unanswered = 0;
   private startedAt = 0;
   private sent = 0;
 

@@ -6,10 +6,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { TributaryError } from '@tributary/common';
 import type { Client, Consumer } from '@tributary/client';
 import type { History } from '@tributary/testkit';
+import { isMany } from './many-partitions';
 import { READ_AGAIN_AFTER_MS, readRecord } from '../workload';
 
 const GROUP = 'chaos-group';
 const COMMIT_EVERY_MS = 500;
+/** A commit writes a node of ZooKeeper for each partition that went on. */
+const COMMIT_MANY_EVERY_MS = 5_000;
 
 export class GroupMembers {
   private readonly consumers: Consumer[];
@@ -17,7 +20,7 @@ export class GroupMembers {
 
   constructor(
     clients: readonly Client[],
-    topic: string,
+    { topic, partitions }: { readonly topic: string; readonly partitions: number },
     private readonly history: History,
     private readonly onError: (what: string) => void,
   ) {
@@ -26,7 +29,7 @@ export class GroupMembers {
         group: GROUP,
         topics: [topic],
         from: 'earliest',
-        autoCommit: { intervalMs: COMMIT_EVERY_MS },
+        autoCommit: { intervalMs: isMany(partitions) ? COMMIT_MANY_EVERY_MS : COMMIT_EVERY_MS },
       }),
     );
   }

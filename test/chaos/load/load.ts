@@ -57,7 +57,7 @@ export class Load {
       new Workload(throughBrokers, this.weak, { topic: topics.weak, ...WEAK, recordBytes, acks: 'leader' }, quiet), // prettier-ignore
       new Workload(throughZooKeeper, this.compacted, { topic: topics.compacted, ...COMPACTED, recordBytes, onError }, quiet), // prettier-ignore
     ];
-    this.members = new GroupMembers([throughZooKeeper, throughBrokers], topics.main, this.main, onError); // prettier-ignore
+    this.members = new GroupMembers([throughZooKeeper, throughBrokers], { topic: topics.main, partitions }, this.main, onError); // prettier-ignore
     this.probes = new EndProbes(throughBrokers, topics.main, partitions, this.main);
   }
 
@@ -72,6 +72,11 @@ export class Load {
     await admin.createTopic({ topic: topics.weak, partitions: WEAK.partitions, replicationFactor }, timeout); // prettier-ignore
     const compaction = { 'cleanup.policy': 'compact', 'segment.bytes': '32768', 'min.cleanable.dirty.ratio': '0.1' }; // prettier-ignore
     await admin.createTopic({ topic: topics.compacted, partitions: COMPACTED.partitions, replicationFactor, configs: { ...safe, ...compaction } }, timeout); // prettier-ignore
+  }
+
+  /** Records of the measured topic that have no answer yet. */
+  get unanswered(): number {
+    return this.workloads[0]!.unanswered;
   }
 
   start(): void {

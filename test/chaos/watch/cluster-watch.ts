@@ -4,12 +4,11 @@
  */
 import type { Client, PartitionDescription } from '@tributary/client';
 import type { LeaderChange } from '@tributary/testkit';
+import { isMany } from '../load/many-partitions';
 import type { Timeline } from './timeline';
 
 const POLL_EVERY_MS = 20;
-/** With very many partitions an answer costs more than it tells. */
-const MANY_PARTITIONS = 200;
-const POLL_MANY_EVERY_MS = 200;
+const POLL_MANY_EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 1_000;
 const ANSWERS_COUNTED = 3;
 /** Elections named one by one in a line of the timeline. */
@@ -104,8 +103,7 @@ export class ClusterWatch {
   }
 
   private get pollEveryMs(): number {
-    const partitions = this.topics[0]!.partitions.size;
-    return partitions > MANY_PARTITIONS ? POLL_MANY_EVERY_MS : POLL_EVERY_MS;
+    return isMany(this.topics[0]!.partitions.size) ? POLL_MANY_EVERY_MS : POLL_EVERY_MS;
   }
 
   private async poll(): Promise<void> {
