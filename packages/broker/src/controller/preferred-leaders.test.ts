@@ -101,6 +101,14 @@ describe('preferred leaders get their partitions back', () => {
   });
 });
 
+test('a leader dies: a member that is drained is passed over where another is in sync', () => {
+  const script = running([[1, 2, 3]]);
+  const settings = { brokerId: 2, configs: {}, duty: 'drained', version: 0 } as const;
+  script.event({ type: 'settings-read', settings: [settings] });
+  script.streamDown(1).refused(1).acknowledgeWrites();
+  expect(script.stored('orders/0')).toBe('leader 3, epoch 1.1, ISR 2,3');
+});
+
 test('a leader that is drained hands over to a member that is not', () => {
   const script = running();
   const settings = { brokerId: 1, configs: {}, duty: 'drained', version: 0 } as const;

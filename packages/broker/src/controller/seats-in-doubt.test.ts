@@ -149,6 +149,15 @@ describe('all machines went down', () => {
     expect(script.acknowledgeWrites().stored('orders/0')).toBe('leader 2, epoch 6.2, ISR 2');
   });
 
+  it('one that is the longest, and does not take its image, is waited for, too', () => {
+    const script = elected(led({ isr: [1, 2] }), { 1: 1, 2: 1 });
+    returned(script, 1, told('STOPPED_BY_MACHINE', { logEndOffset: 50 }));
+    script.streamUp(2, 1, told('STOPPED_BY_MACHINE', { logEndOffset: 99 })).refused(2, 1);
+    expect(script.acknowledgeWrites().stored('orders/0')).toBe('leader -1, epoch 5.1, ISR 1,2');
+    returned(script, 2, told('STOPPED_BY_MACHINE', { logEndOffset: 99 }));
+    expect(script.acknowledgeWrites().stored('orders/0')).toBe('leader 2, epoch 6.2, ISR 2');
+  });
+
   it('with flush=sync nothing was lost: whoever returns first leads, unless recovery cut below HW', () => {
     const script = elected(led(), { 1: 1, 2: 1 }, { flush: 'sync' });
     returned(script, 1, told('STOPPED_BY_MACHINE', { cutBelowHighWatermark: true }));
@@ -169,9 +178,14 @@ describe('what settles the past of a broker', () => {
 
   it('having been complete in this process, when its session ended and it registered anew', () => {
     const seatEpochs = new Map([[1, epochOf(1, 1)]]);
-    const script = elected(led({ isr: [1], seatEpochs }), { 1: 2 });
-    returned(script, 1, told('STOPPED_BY_MACHINE', { completeAgain: true }, epochOf(1)), 2);
-    expect(script.acknowledgeWrites().stored('orders/0')).toBe('leader 1, epoch 5.1, ISR 1');
+    const state = led({ isr: [1], eligibleLeaders: [3], seatEpochs });
+    const again = (completeAgain: boolean): ControllerScript => {
+      const script = elected(state, { 1: 2 });
+      returned(script, 1, told('STOPPED_BY_MACHINE', { completeAgain }, epochOf(1)), 2);
+      return script.acknowledgeWrites();
+    };
+    expect(again(true).stored('orders/0')).toBe('leader 1, epoch 5.1, ISR 1, eligible 3');
+    expect(again(false).stored('orders/0')).toMatch(/^leader -1/);
   });
 
   it('not a crash of its process after that of the machine: it speaks of the life in between alone', () => {

@@ -139,6 +139,18 @@ describe('broker dies', () => {
     expect(script.stored('orders/0')).toBe('leader 1, epoch 0.0, ISR 1,2,3');
   });
 
+  it('only the acknowledgement of its image makes it ready again, not one of what came before', () => {
+    const script = running();
+    script.streamDown(2).streamUp(2);
+    const { sequence } = script.state;
+    const standing = (): string | undefined => script.state.brokers.get(2)?.standing;
+    const acknowledged = { type: 'acknowledged', brokerId: 2, brokerEpoch: epochOf(2) } as const;
+    script.event({ ...acknowledged, sequence: sequence - 1 });
+    expect(standing()).toBe('reimaging');
+    script.event({ ...acknowledged, sequence });
+    expect(standing()).toBe('ready');
+  });
+
   it('a dead follower leaves the ISR; the leader epoch stays (KAFKA-15021)', () => {
     const script = running();
     script.streamDown(3).refused(3).acknowledgeWrites();

@@ -48,9 +48,21 @@ describe('topic deleted', () => {
     const script = running();
     script.event({ type: 'deletions-changed', markers: [orders] });
     script.event({ type: 'brokers-changed', brokers: [registered(1), registered(2, 1)] });
-    confirm(script, 1);
-    confirm(script, 2, 0).take();
+    confirm(script, 1).take();
+    expect(confirm(script, 2, 0).take()).toEqual([]);
     expect(script.event({ type: 'timer', timer: 'deletion-retry' }).take()).toEqual([]);
+    expect(script.ready(2, 1).take().at(-1)).toMatch('delete orders/0 on 2');
+  });
+
+  it('its nodes stay while a state is being written into them', () => {
+    const script = running().alter(1, 'orders/0', [1]);
+    script.event({ type: 'deletions-changed', markers: [orders] });
+    confirm(script, 1).take();
+    expect(confirm(script, 2).take()).toEqual([]);
+    script.acknowledgeWrites();
+    expect(script.event({ type: 'timer', timer: 'deletion-retry' }).take()).toContain(
+      'complete deletion of orders',
+    );
   });
 
   it('a failed deletion on a broker is asked for again', () => {
@@ -112,5 +124,17 @@ describe('topic deleted', () => {
     const script = running();
     script.event({ type: 'topics-changed', names: [], topics: [] });
     expect(script.take()).toEqual(['publish to 1,2: no topic orders-id']);
+  });
+
+  it('so does one whose name another topic has by now; that one is a new topic', () => {
+    const script = running();
+    const { record } = topicContext('orders', [[2, 1]]);
+    const next = { record: { ...record, topicId: 'orders-2-id' }, states: [] };
+    script.event({ type: 'topics-changed', names: ['orders'], topics: [next] });
+    expect(script.take()).toEqual([
+      'write orders/0@new: leader 2 epoch 0 ISR 2,1',
+      'publish to 1,2: no topic orders-id',
+    ]);
+    expect([...script.state.topics.keys()]).toEqual(['orders-2-id']);
   });
 });
