@@ -1,6 +1,12 @@
 /** A broker lives, but one of its replicas cannot serve: its disk failed, or bytes of it are damaged. */
 import { wireState } from './wire-state';
-import { ControllerScript, epochOf, registered, topicContext } from './controller-script.fixture';
+import {
+  ControllerScript,
+  epochOf,
+  registered,
+  storedState,
+  topicContext,
+} from './controller-script.fixture';
 
 function running(configs: Readonly<Record<string, string>> = {}): ControllerScript {
   const topics = [
@@ -208,6 +214,31 @@ describe('the loss on the last member of the ISR is accepted', () => {
     expect(script.stored('orders/0')).toContain('leader 1');
   });
 
+  it('is refused where a log is only in doubt, and others may come back with all', () => {
+    const seatEpochs = new Map([1, 3].map((id) => [id, epochOf(id)]));
+    const members = { isr: [1], eligibleLeaders: [3], seatEpochs };
+    const state = storedState('orders', 0, { leader: 1, leaderEpoch: 4, ...members });
+    const topics = [topicContext('orders', [[1, 2, 3]], [state])];
+    const context = { brokers: [registered(1, 1)], topics, deletions: [], brokerSettings: [] };
+    const script = new ControllerScript().event({ type: 'elected', context });
+    script.streamUp(1, 1, { previousStop: 'STOPPED_BY_MACHINE' }).acknowledge(1, 1);
+    expect(script.acknowledgeWrites().stored('orders/0')).toMatch(/^leader -1/);
+    script.take();
+    script.alter(1, 'orders/0', [1], { acceptLoss: true, brokerEpoch: epochOf(1, 1) });
+    expect(script.take()).toEqual(['answer 1 #1: INELIGIBLE_REPLICA']);
+  });
+
+  it('waits for a controller that has just been elected: it may yet hear of others that can lead', () => {
+    const state = storedState('orders', 0, { leader: -1, leaderEpoch: 1, isr: [1, 2] });
+    const topics = [topicContext('orders', [[1, 2, 3]], [state])];
+    const brokers = [1, 2, 3].map((id) => registered(id));
+    const context = { brokers, topics, deletions: [], brokerSettings: [] };
+    const script = new ControllerScript().event({ type: 'elected', context }).ready(1);
+    fails(script, 1).take();
+    script.alter(1, 'orders/0', [1], { acceptLoss: true });
+    expect(script.take()).toEqual(['answer 1 #1: TIMEOUT']);
+  });
+
   it('is refused where another replica can lead, is in sync, or nothing is damaged', () => {
     const answer = (script: ControllerScript, brokerId: number): string[] => {
       script.take();
@@ -219,6 +250,8 @@ describe('the loss on the last member of the ISR is accepted', () => {
       'answer 1 #1: INELIGIBLE_REPLICA',
     ]);
     expect(answer(lastOne(), 2)).toEqual(['answer 2 #1: INELIGIBLE_REPLICA']);
+    // Offline, but what it has is not what was committed.
+    expect(answer(fails(lastOne(), 2), 2)).toEqual(['answer 2 #1: INELIGIBLE_REPLICA']);
     const fenced = lastOne();
     fenced.alter(1, 'orders/0', [1], { acceptLoss: true, brokerEpoch: 1 });
     expect(fenced.take()).toContain('answer 1 #1: FENCED_BROKER_EPOCH');

@@ -74,6 +74,15 @@ describe('a topic deleted while a broker is away', () => {
     expect(script.event({ type: 'timer', timer: 'deletion-retry' }).take()).toEqual([]);
   });
 
+  it('what an earlier life of it confirms does not count', () => {
+    const script = deleted(withoutBroker2());
+    script.event({ type: 'deletion-completed', topicId: 'orders-id' });
+    script.event({ type: 'brokers-changed', brokers: [registered(1), registered(2, 1)] }).take();
+    expect(confirm(script, 2, 0).take()).toEqual([]);
+    script.streamUp(2, 1).acknowledge(2, 1);
+    expect(script.stopped(2)).toEqual(['orders-id', 'orders-id']);
+  });
+
   it('a topic of the same name that was created meanwhile is another one', () => {
     const script = deleted(withoutBroker2());
     script.event({ type: 'deletion-completed', topicId: 'orders-id' });

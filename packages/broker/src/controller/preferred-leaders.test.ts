@@ -90,6 +90,20 @@ describe('preferred leaders get their partitions back', () => {
     expect(leaders(script)).toEqual([1, 3, 3]);
   });
 
+  it('not while the replicas are being moved: the end of the move decides', () => {
+    const script = new ControllerScript().begin(
+      [1, 2, 3, 4],
+      [topicContext('orders', [[1, 2, 3]])],
+    );
+    script.reassign({ 'orders/0': [2, 1, 4] }).acknowledgeAll();
+    for (const _ of [1, 2, 3, 4]) tick(script);
+    expect(leaders(script)).toEqual([1]);
+    script.alter(1, 'orders/0', [1, 2, 3, 4]).acknowledgeAll();
+    script.deleted('orders/0', 3).acknowledgeAll();
+    for (const _ of [1, 2, 3, 4]) tick(script);
+    expect(leaders(script)).toEqual([2]);
+  });
+
   it('a bounded lot at once, the next one after a pause', () => {
     const script = running(Array.from({ length: 150 }, () => [2, 1, 3]));
     failsAndReturns(script, 2);

@@ -60,6 +60,27 @@ describe('a move', () => {
     expect(script.assignment('orders/0')).toBe('4,1,2');
   });
 
+  it('begins when all new replicas may join, and not before', () => {
+    const script = running([1, 2, 3]);
+    script
+      .streamDown(5)
+      .refused(5)
+      .reassign({ 'orders/0': [4, 5, 6] });
+    expect(script.acknowledgeAll().stored('orders/0')).toBe('leader 1, epoch 0.0, ISR 1,2,3');
+    script.ready(5).acknowledgeWrites();
+    expect(script.stored('orders/0')).toBe('leader 1, epoch 1.1, ISR 1,2,3');
+  });
+
+  it('what an earlier life of a broker deleted does not count', () => {
+    const script = moving();
+    script.alter(1, 'orders/0', [1, 2, 3, 4, 5, 6]).acknowledgeWrites();
+    script.deleted('orders/0', 1, 2);
+    const brokers = [1, 2, 3, 4, 5, 6].map((id) => registered(id, id === 3 ? 1 : 0));
+    script.event({ type: 'brokers-changed', brokers }).take();
+    expect(script.deleted('orders/0', 3).take()).toEqual([]);
+    expect(script.ready(3, 1).take().at(-1)).toMatch('delete orders/0 on 3');
+  });
+
   it('asks again for a deletion that was not confirmed', () => {
     const script = moving();
     script.alter(1, 'orders/0', [1, 2, 3, 4, 5, 6]).acknowledgeWrites();

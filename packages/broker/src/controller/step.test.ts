@@ -269,6 +269,16 @@ describe('writes', () => {
     script.streamDown(1).refused(1).take();
     script.loseWrite(undefined);
     expect(script.take()).toContain('refresh topics');
+    expect(script.streamDown(2).refused(2).take()).toEqual(['publish to 3: broker 2 out']);
+  });
+
+  it('the state of another topic of that name is not taken for its own', () => {
+    const script = running();
+    script.streamDown(1).refused(1).take();
+    const next = { topicId: 'next-id', leader: 3, leaderEpoch: 9, isr: [3] };
+    script.loseWrite(storedState('orders', 0, next));
+    expect(script.take()).toContain('refresh topics');
+    expect(script.stored('orders/0')).toBe('leader 1, epoch 0.0, ISR 1,2,3');
   });
 
   it('fenced by a newer controller: resigns, and stays so (KAFKA-6082, KAFKA-4447)', () => {
