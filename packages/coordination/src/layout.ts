@@ -93,15 +93,16 @@ function parseEndpoint(path: string, text: string): Endpoint {
   return { listener, host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 }
 
-/** `/brokers/topics/T`, version 3. */
+/** `/brokers/topics/T`, version 3; who owes a deletion is ours. */
 export function encodeTopic(record: TopicRecord): Buffer {
-  const { topicId, assignment } = record;
+  const { topicId, assignment, owed = new Map<number, readonly number[]>() } = record;
   return encodeJson({
     version: 3,
     topic_id: topicId,
     partitions: Object.fromEntries(assignment.map((replicas, index) => [index, replicas])),
     adding_replicas: moving(record, 'adding'),
     removing_replicas: moving(record, 'removing'),
+    ...(owed.size > 0 ? { owed_replicas: Object.fromEntries(owed) } : {}),
   });
 }
 
@@ -130,8 +131,13 @@ export function decodeTopic(topic: string, data: Buffer): Omit<TopicRecord, 'con
       reassignments.set(Number(key), { ...move, [which]: replicas });
     }
   }
-  const record = { topic, topicId: payload.string('topic_id'), assignment };
-  return reassignments.size === 0 ? record : { ...record, reassignments };
+  const noted = payload.has('owed_replicas') ? payload.integerListMap('owed_replicas') : [];
+  const owed = new Map(noted.map(([key, brokerIds]) => [Number(key), brokerIds]));
+  return {
+    ...{ topic, topicId: payload.string('topic_id'), assignment },
+    ...(reassignments.size > 0 ? { reassignments } : {}),
+    ...(owed.size > 0 ? { owed } : {}),
+  };
 }
 
 /** `/config/topics/T`, version 1. */

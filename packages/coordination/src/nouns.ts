@@ -80,6 +80,11 @@ export interface TopicRecord {
   readonly configs: Readonly<Record<string, string>>;
   /** By partition: replicas that are being moved. Default: none. */
   readonly reassignments?: ReadonlyMap<number, Reassignment>;
+  /**
+   * By partition: brokers that were away when their replica was moved away, and have not confirmed its deletion since; the
+   * newest last. None of them is in the partition's entry in `assignment`. Default: none.
+   */
+  readonly owed?: ReadonlyMap<number, readonly number[]>;
   /** Of the topic's node. Only where it was read. */
   readonly version?: number;
   /** Of the node of its settings. Only where it was read; undefined as well where that node is missing. */

@@ -29,7 +29,7 @@ export class ClusterModel {
     const known = this.topics.get(topicId);
     if (known) return known;
     const config = parseTopicConfig({}, 1);
-    const moves = { adding: {}, removing: {} };
+    const moves = { adding: {}, removing: {}, owed: {} };
     const model = { topic, topicId, config, assignment: [], ...moves, dying: false, gone: false };
     this.topics.set(topicId, model);
     this.byName.set(topic, [...(this.byName.get(topic) ?? []), model]);

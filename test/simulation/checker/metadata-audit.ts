@@ -6,6 +6,7 @@ import { parseTopicConfig } from '@tributary/common';
 import type { EmbeddedTransaction } from '@tributary/coordination';
 import type { ClusterModel } from './cluster-model';
 import type { PartitionModel, StoredState } from './partition-model';
+import type { TopicModel } from './topic-model';
 import type { Violations } from './violations';
 
 type Operation = EmbeddedTransaction['operations'][number];
@@ -25,6 +26,7 @@ export interface MetadataCounts {
   controllerChanges: number;
   reassignments: number;
   topicsDeleted: number;
+  owedReplicas: number;
 }
 
 export class MetadataAudit {
@@ -34,6 +36,7 @@ export class MetadataAudit {
     controllerChanges: 0,
     reassignments: 0,
     topicsDeleted: 0,
+    owedReplicas: 0,
   };
   private controllerEpoch = 0;
   private readonly controllers = new Map<number, number>();
@@ -205,13 +208,26 @@ export class MetadataAudit {
     const partitions = payload['partitions'] as Record<string, number[]>;
     model.adding = (payload['adding_replicas'] ?? {}) as Record<string, number[]>;
     model.removing = (payload['removing_replicas'] ?? {}) as Record<string, number[]>;
+    model.owed = (payload['owed_replicas'] ?? {}) as Record<string, number[]>;
     const moving = [...Object.values(model.adding), ...Object.values(model.removing)].flat();
     if (moving.length > 0) this.counts.reassignments += 1;
     model.assignment = Object.keys(partitions)
       .map(Number)
       .sort((a, b) => a - b)
       .map((partition) => partitions[partition]!);
+    this.judgeOwed(model);
     this.applyConfig(topic);
+  }
+
+  /** R5: a broker that is assigned is never to delete. */
+  private judgeOwed({ topic, owed, assignment }: TopicModel): void {
+    for (const [partition, brokerIds] of Object.entries(owed)) {
+      this.counts.owedReplicas += 1;
+      const both = brokerIds.filter((id) => assignment[Number(partition)]?.includes(id));
+      if (both.length === 0) continue;
+      const what = `brokers ${both.join()} are assigned, and owe the deletion`;
+      this.violations.report('R5', `${topic}-${partition}: ${what}`);
+    }
   }
 
   private configChanged(topic: string, operation: Operation): void {

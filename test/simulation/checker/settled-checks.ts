@@ -54,12 +54,14 @@ export class SettledChecks {
     return [...unfinished.map(({ topic, topicId }) => `${topic} ${topicId}`), ...marked];
   }
 
-  /** L5: replicas that are moved have arrived. */
+  /** L5: replicas that are moved have arrived, and what they left behind is deleted, as all brokers are there. */
   notMoved(): string[] {
     return this.model.living().flatMap(({ name, topic, partition }) => {
       const [adding = [], removing = []] = [topic.adding[partition], topic.removing[partition]];
-      if (adding.length + removing.length === 0) return [];
-      return [`${name}: adding ${adding.join()}, removing ${removing.join()}`];
+      const owed = topic.owed[partition] ?? [];
+      if (adding.length + removing.length + owed.length === 0) return [];
+      const moving = `adding ${adding.join()}, removing ${removing.join()}`;
+      return [`${name}: ${moving}, owed by ${owed.join()}`];
     });
   }
 

@@ -10,6 +10,8 @@ export interface TopicModel {
   /** By partition: replicas that are on their way in, and out. */
   adding: Readonly<Record<string, readonly number[]>>;
   removing: Readonly<Record<string, readonly number[]>>;
+  /** By partition: brokers that were away when their replica was moved away. */
+  owed: Readonly<Record<string, readonly number[]>>;
   /** Its deletion was asked for: what happens to its replicas is not judged any more. */
   dying: boolean;
   /** Nothing of it is in the coordinator any more. */

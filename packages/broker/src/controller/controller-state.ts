@@ -188,6 +188,8 @@ export interface PartitionEntry {
   readonly removing: readonly number[];
   /** Those of `removing` that have confirmed their deletion to this controller. Default: none. */
   readonly removed?: readonly number[];
+  /** Those that owed a deletion (owed-replicas.ts) and have confirmed it to this controller. Default: none. */
+  readonly paid?: readonly number[];
   readonly stored: VersionedPartitionState | undefined;
   /** Its node vanished under us: left alone until the topic is read again under another id. */
   readonly isOrphan: boolean;

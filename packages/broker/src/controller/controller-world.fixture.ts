@@ -47,7 +47,7 @@ const told = {
 
 export class ControllerWorld {
   readonly machines = new Map<number, Machine>();
-  readonly counts = { losses: 0, elections: 0, moves: 0, deletions: 0, refusals: 0 };
+  readonly counts = { losses: 0, elections: 0, moves: 0, deletions: 0, refusals: 0, owed: 0 };
   record: TopicRecord;
   readonly store: (VersionedPartitionState | undefined)[];
   private readonly committed: number[];
@@ -171,6 +171,7 @@ export class ControllerWorld {
   updateDone(): void {
     const update = this.updates.shift();
     if (!update) return;
+    this.judgeOwed(update.after);
     this.record = { ...update.after, version: (this.record.version ?? 0) + 1 };
     this.event({ type: 'topic-updated', record: this.record });
   }
@@ -286,6 +287,15 @@ export class ControllerWorld {
     this.event({ type: 'timer', timer: 'stream-grace' });
   }
 
+  /** Brokers that have data of a partition that is not assigned to them. */
+  strays(): string[] {
+    return this.record.assignment.flatMap((assigned, partition) =>
+      [...this.machines]
+        .filter(([id, { has }]) => !assigned.includes(id) && (has[partition] ?? 0) > 0)
+        .map(([id]) => `${partition} on ${id}`),
+    );
+  }
+
   get isQuiet(): boolean {
     return (
       this.writes.length + this.updates.length + this.stops.length + this.alterations.length === 0
@@ -325,6 +335,15 @@ export class ControllerWorld {
       if (effect.outcome.error) this.counts.refusals += 1;
     }
     assert(effect.type !== 'resign', 'the controller resigned');
+  }
+
+  /** Nobody is to delete what is assigned to it. */
+  private judgeOwed({ owed = new Map<number, number[]>(), assignment }: TopicRecord): void {
+    for (const [partition, ids] of owed) {
+      const both = ids.filter((id) => assignment[partition]?.includes(id));
+      assert(both.length === 0, `brokers ${both.join()} owe what is assigned to them`);
+      this.counts.owed += 1;
+    }
   }
 
   /** What holds of every state that a controller wants to write. */

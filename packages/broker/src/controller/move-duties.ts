@@ -4,16 +4,19 @@
  * The topic's node says what is moved, from beginning to end, so that the next controller goes on with it. Steps: the node
  * is written; the new replicas are told of in a new leader epoch, a bounded number of partitions at once; when all of the
  * target are in sync, one more leader epoch leaves out those that go (partition-decision.ts); they are told to delete
- * until they confirm; the target is written last. A replica of a broker that is gone by then stays there, as a stray one.
+ * until they confirm; the target is written last. What a broker that is gone by then still has is noted in that same write,
+ * and deleted when it returns (owed-replicas.ts).
  */
+import { partitionName } from '@tributary/common';
+import type { Reassignment, TopicRecord } from '@tributary/coordination';
 import type { StopResult } from '@tributary/protocol';
 import { isLinked } from './broker-standing';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife } from './controller-event';
-import { isEligible, type PartitionEntry, type TopicState } from './controller-state';
+import { dutyOf, isEligible, type PartitionEntry, type TopicState } from './controller-state';
+import { withOwed } from './owed-notes';
 import { isFinishing, moveOf, takingPart, untold } from './replica-move';
 import { beginTopicUpdate } from './topic-update-duties';
-import type { Reassignment } from '@tributary/coordination';
 
 /** How many more moves may begin now. Counted when first asked; lives within one look at the partitions. */
 export class MoveBudget {
@@ -96,7 +99,7 @@ export function pursueMoves(draft: ControllerDraft): void {
     if (!topic.record.reassignments || topic.deletion) continue;
     const left = [...topic.record.reassignments.keys()].filter((n) => isLeftOut(topic, n));
     const done = left.filter((partition) =>
-      // A broker that is not registered any more is not waited for: its replica stays as a stray one.
+      // A broker that is not registered any more is not waited for: it owes the deletion.
       unconfirmed(topic, partition).every((id) => !draft.broker(id)),
     );
     if (done.length < left.length) isUnfinished = true;
@@ -118,9 +121,32 @@ function complete(draft: ControllerDraft, topic: TopicState, partitions: readonl
     reassignments.delete(partition);
   }
   const { reassignments: _, ...rest } = record;
-  const after = { ...rest, assignment, ...(reassignments.size > 0 ? { reassignments } : {}) };
-  const why = `replicas of ${partitions.map((n) => `${record.topic}-${n}`).join(', ')} are moved`;
+  const moved = { ...rest, assignment, ...(reassignments.size > 0 ? { reassignments } : {}) };
+  const { after, away } = withOwing(draft, topic, partitions, moved);
+  const names = partitions.map((n) => partitionName(record.topic, n)).join(', ');
+  const owing = away.length > 0 ? `; away, and to delete theirs: brokers ${away.join(', ')}` : '';
+  const why = `replicas of ${names} are moved${owing}`;
   beginTopicUpdate(draft, topic, { after, why, commands: [] });
+}
+
+/** Those that are away owe the deletion. One that is decommissioned and gone is not expected back. */
+function withOwing(
+  draft: ControllerDraft,
+  topic: TopicState,
+  partitions: readonly number[],
+  moved: TopicRecord,
+): { readonly after: TopicRecord; readonly away: readonly number[] } {
+  let after = moved;
+  const away = new Set<number>();
+  for (const partition of partitions) {
+    const ids = unconfirmed(topic, partition).filter(
+      (id) => !draft.broker(id) && dutyOf(draft.state, id) !== 'decommissioned',
+    );
+    const before = moved.owed?.get(partition) ?? [];
+    after = withOwed(after, partition, [...before.filter((id) => !ids.includes(id)), ...ids]);
+    for (const id of ids) away.add(id);
+  }
+  return { after, away: [...away] };
 }
 
 /** Stored, and nothing else is on its way. */

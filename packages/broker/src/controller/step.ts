@@ -33,6 +33,7 @@ import {
   waitingAlterations,
 } from './partition-duties';
 import { onOwedSettlement, onOwedStopped, pursueOwed, takeOwed, tellOwed } from './owed-deletions';
+import { onOwedReplicasStopped, pursueOwedReplicas, tellOwedReplicas } from './owed-replicas';
 import { giveBack, onSteadinessTick } from './preferred-leaders';
 import type { StepSettings } from './step-settings';
 import { onSuspectStable } from './suspicion-duties';
@@ -155,7 +156,9 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       onReplicasStopped(draft, event);
       onMovedAway(draft, event);
       onOwedStopped(draft, event);
+      onOwedReplicasStopped(draft, event);
       pursueMoves(draft);
+      pursueOwedReplicas(draft);
       return pursueDeletions(draft, settings);
     case 'replicas-offline':
       if (onReplicasOffline(draft, event)) lookAgain(draft, settings);
@@ -178,6 +181,7 @@ function onTimer(draft: ControllerDraft, timer: ControllerTimer, settings: StepS
       for (const brokerId of draft.allBrokers().keys()) tellAgain(draft, brokerId);
       pursueMoves(draft);
       pursueOwed(draft);
+      pursueOwedReplicas(draft);
       return pursueDeletions(draft, settings);
     case 'preferred-leaders':
       return onSteadinessTick(draft);
@@ -274,6 +278,7 @@ function lookAgain(draft: ControllerDraft, settings: StepSettings): void {
   pursueMoves(draft);
   pursueDeletions(draft, settings);
   pursueOwed(draft);
+  pursueOwedReplicas(draft);
 }
 
 /** What this broker is to delete and has not confirmed. */
@@ -281,6 +286,7 @@ function tellAgain(draft: ControllerDraft, brokerId: number): void {
   stopReplicasOf(draft, brokerId);
   tellRemovedOn(draft, brokerId);
   tellOwed(draft, brokerId);
+  tellOwedReplicas(draft, brokerId);
 }
 
 /** Those who wait for an answer learn that it will not come from here. */

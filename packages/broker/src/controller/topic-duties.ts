@@ -61,7 +61,10 @@ export function markDeletions(draft: ControllerDraft, markers: readonly Deletion
     if (topic.deletion) continue;
     const waiting = new Set(
       topic.partitions.flatMap(({ replicas }, partition) =>
-        replicas.map((brokerId) => replicaKey(partition, brokerId)),
+        // Also what was moved away from brokers that were not there.
+        [...replicas, ...(topic.record.owed?.get(partition) ?? [])].map((brokerId) =>
+          replicaKey(partition, brokerId),
+        ),
       ),
     );
     if (topic.published) draft.unpublishTopic(marker.topicId);

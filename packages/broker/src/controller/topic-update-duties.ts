@@ -8,6 +8,7 @@ import type { TopicRecord } from '@tributary/coordination';
 import { toWireError } from '@tributary/protocol';
 import type { ControllerDraft } from './controller-draft';
 import type { CommandInFlight, PartitionEntry, TopicState, TopicUpdate } from './controller-state';
+import { withoutAssigned } from './owed-notes';
 import { sameSet } from './replica-move';
 import { topicRules } from './topic-rules';
 import { takeWaiting } from './waiting-commands';
@@ -18,8 +19,9 @@ export function beginTopicUpdate(
   topic: TopicState,
   update: TopicUpdate,
 ): void {
-  draft.setTopic({ ...topic, update });
-  draft.effect({ type: 'update-topic', before: topic.record, after: update.after });
+  const after = withoutAssigned(update.after);
+  draft.setTopic({ ...topic, update: { ...update, after } });
+  draft.effect({ type: 'update-topic', before: topic.record, after });
 }
 
 export function onTopicUpdated(draft: ControllerDraft, record: TopicRecord): void {
@@ -138,7 +140,8 @@ function takeRecord(draft: ControllerDraft, topic: TopicState, record: TopicReco
     const move = record.reassignments?.get(partition);
     const { adding = [], removing = [] } = move ?? {};
     const removed = sameSet(before.removing, removing) ? (before.removed ?? []) : [];
-    return { ...before, replicas, adding, removing, removed };
+    const paid = before.paid?.filter((id) => record.owed?.get(partition)?.includes(id)) ?? [];
+    return { ...before, replicas, adding, removing, removed, paid };
   });
   draft.setTopic({ ...topic, record, ...topicRules(record), partitions });
   if (!topic.published) return;
