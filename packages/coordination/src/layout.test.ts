@@ -74,6 +74,16 @@ describe('payloads, as Kafka writes them', () => {
     expect(decodeTopic('orders', data)).toEqual(rest);
   });
 
+  test('/brokers/topics/T notes who owes a deletion, and nothing where nobody does', () => {
+    const record = { topic: 'orders', topicId: 'abc', assignment: [[1], [2]], configs: {} };
+    const owed = new Map([[1, [4, 3]]]);
+    const data = encodeTopic({ ...record, owed });
+    expect(json(data)).toMatchObject({ version: 3, owed_replicas: { '1': [4, 3] } });
+    const { configs: _, ...rest } = record;
+    expect(decodeTopic('orders', data)).toEqual({ ...rest, owed });
+    expect(json(encodeTopic({ ...record, owed: new Map() }))).not.toHaveProperty('owed_replicas');
+  });
+
   test('partitions are put in order by number, not by text', () => {
     const assignment = Array.from({ length: 12 }, (_, index) => [index]);
     const data = encodeTopic({ topic: 't', topicId: 'x', assignment, configs: {} });

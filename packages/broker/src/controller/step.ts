@@ -153,13 +153,7 @@ function take(draft: ControllerDraft, event: ControllerEvent, settings: StepSett
       if (onShutdownRequest(draft, event)) lookAgain(draft, settings);
       return;
     case 'replicas-stopped':
-      onReplicasStopped(draft, event);
-      onMovedAway(draft, event);
-      onOwedStopped(draft, event);
-      onOwedReplicasStopped(draft, event);
-      pursueMoves(draft);
-      pursueOwedReplicas(draft);
-      return pursueDeletions(draft, settings);
+      return takeStopped(draft, event, settings);
     case 'replicas-offline':
       if (onReplicasOffline(draft, event)) lookAgain(draft, settings);
       return;
@@ -188,6 +182,21 @@ function onTimer(draft: ControllerDraft, timer: ControllerTimer, settings: StepS
     case 'preferred-lot':
       return giveBack(draft);
   }
+}
+
+/** Whatever each of them was told to go for: its topic is deleted, or it was moved away. */
+function takeStopped(
+  draft: ControllerDraft,
+  event: Extract<ControllerEvent, { type: 'replicas-stopped' }>,
+  settings: StepSettings,
+): void {
+  onReplicasStopped(draft, event);
+  onMovedAway(draft, event);
+  onOwedStopped(draft, event);
+  onOwedReplicasStopped(draft, event);
+  pursueMoves(draft);
+  pursueOwedReplicas(draft);
+  pursueDeletions(draft, settings);
 }
 
 /** What came of removing the nodes of a deletion. */

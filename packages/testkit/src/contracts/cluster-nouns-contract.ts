@@ -414,6 +414,7 @@ export function describeClusterNounsContract(
           ...before,
           assignment: [[1, 2, 3, 4], ...before.assignment.slice(1), [2, 3, 1]],
           reassignments: new Map([[0, { adding: [4], removing: [1] }]]),
+          owed: new Map([[1, [5]]]),
           configs: { flush: 'sync' },
         };
         const written = await topics().update(fence, before, after);
@@ -423,7 +424,7 @@ export function describeClusterNounsContract(
           code: 'BAD_VERSION',
           outcome: 'not written',
         });
-        const done = { ...written, reassignments: new Map() };
+        const done = { ...written, reassignments: new Map(), owed: new Map() };
         expect(await topics().update(fence, written, done)).toMatchObject({
           version: 2,
           configVersion: 1,
