@@ -87,6 +87,19 @@ describe('settings of a topic altered', () => {
   });
 });
 
+describe('unclean.leader.election.enable', () => {
+  it('set while nobody is left to lead: one that lives leads, though it lacks what was committed', () => {
+    const script = running({ 'min.insync.replicas': '1' });
+    script.alter(1, 'orders/0', [1]).acknowledgeWrites();
+    script.streamDown(1).refused(1).acknowledgeWrites();
+    expect(script.stored('orders/0')).toBe('leader -1, epoch 1.2, ISR 1');
+    const setConfigs = { 'unclean.leader.election.enable': 'true' };
+    script.ask(2, { alterTopic: { setConfigs } }).acknowledgeAll();
+    expect(script.stored('orders/0')).toBe('leader 2, epoch 2.3, ISR 2');
+    expect(script.journal.at(-1)).toMatch('unclean: none of 1 can lead');
+  });
+});
+
 describe('alterations that meet', () => {
   it('the second one waits for the first and is decided on what it wrote', () => {
     const script = running();
@@ -113,6 +126,20 @@ describe('alterations that meet', () => {
       'refresh topics',
       'answer 1 #1: BAD_VERSION',
     ]);
+  });
+
+  it('a view of the topic from before does not undo what was written; one that is newer counts', () => {
+    const script = running();
+    altered(script, { setConfigs: { flush: 'sync' } });
+    script.acknowledgeUpdates().take();
+    const read = (version: number): unknown => {
+      const { record } = topicContext('orders', [[1, 2, 3]]);
+      const topics = [{ record: { ...record, version }, states: [] }];
+      script.event({ type: 'topics-changed', names: ['orders'], topics });
+      return script.state.topics.get('orders-id')?.record.configs;
+    };
+    expect(read(0)).toEqual({ flush: 'sync' });
+    expect(read(7)).toEqual({});
   });
 
   it('too many wait: refused, to be tried again', () => {

@@ -114,6 +114,16 @@ export function describePreemptionContract(
       expect(await election(old).current()).toEqual({ brokerId: 2, controllerEpoch: 2 });
     });
 
+    test('one that resigns and is replaced between its look and its multi leaves the next one in office', async () => {
+      const fence = await elected(old, 1);
+      const slow = through(old, async (send) => {
+        await election(second).elect(2, reign(1, fence));
+        return send();
+      });
+      await harness.settle(election(slow).resign(fence));
+      expect(await election(old).current()).toEqual({ brokerId: 2, controllerEpoch: 2 });
+    });
+
     test('the old controller that comes back writes nothing and resigns nothing', async () => {
       const fence = await elected(old, 1);
       const topic = {
