@@ -82,13 +82,18 @@ export class TestCluster {
 
   async start(...brokerIds: number[]): Promise<void> {
     for (const brokerId of brokerIds) {
-      const node = this.make(brokerId);
-      this.nodes.set(brokerId, node);
-      await this.clock.settleWithin(node.broker.start(), 10_000);
+      await this.register(brokerId);
       await this.until(() => this.ready(brokerId));
     }
     // One more delta may be on its way to the others.
     await this.clock.advance(10);
+  }
+
+  /** Started as far as it gets without a controller. */
+  async register(brokerId: number): Promise<void> {
+    const node = this.make(brokerId);
+    this.nodes.set(brokerId, node);
+    await this.clock.settleWithin(node.broker.start(), 10_000);
   }
 
   node(brokerId: number): Node {

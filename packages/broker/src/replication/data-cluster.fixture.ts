@@ -107,9 +107,10 @@ export class DataCluster {
 
   /** kill -9: the machine goes, the logs stay. */
   crash(id: number): void {
+    // First the machine: it says goodbye to nobody.
+    this.world.crash(`b${id}`);
     this.live.get(id)?.manager.kill();
     this.live.delete(id);
-    this.world.crash(`b${id}`);
     this.ineligible.add(id);
   }
 

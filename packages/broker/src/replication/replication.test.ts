@@ -74,6 +74,23 @@ describe('push replication', () => {
   });
 });
 
+it('with its stream the attach of a follower ends, and what was said on it admits nobody', async () => {
+  const w = await dataWorld([1, 2, 3]);
+  await w.cluster.createTopic([[1, 2, 3]]);
+  await w.within(w.cluster.produce(1, ['a']));
+  const leader = w.cluster.partition(1);
+  expect([...leader.attachments.keys()].sort()).toEqual([2, 3]);
+  w.cluster.crash(3);
+  await w.until(() => leader.attachments.size === 1, 1_000);
+  expect(leader.state).toMatchObject({
+    followers: [
+      { brokerId: 2, attached: true, acknowledged: true },
+      { brokerId: 3, attached: false, acknowledged: false },
+    ],
+  });
+  await w.close();
+});
+
 describe('the in-sync replicas', () => {
   it('a silent follower leaves after the lag time, and the waiting write is answered then (KAFKA-13091)', async () => {
     const w = await dataWorld([1, 2, 3]);
