@@ -17,6 +17,10 @@ export const REQUIRED_COVERAGE = {
   truncations: 0.3,
   uncleanRestarts: 0.3,
   isrChanges: 0.3,
+  /** Passes that removed records: C10. */
+  compactions: 0.3,
+  /** Damaged replicas that were refilled: R10. */
+  refills: 0.3,
 } as const;
 
 export class Summing {

@@ -10,6 +10,7 @@ export interface PlannedTopic {
   readonly minIsr: number;
   /** Compacted, with so many keys; 0: not compacted, no keys. */
   readonly keys: number;
+  readonly segmentBytes: number;
 }
 
 export interface SeedPlan {
@@ -18,6 +19,11 @@ export interface SeedPlan {
   readonly topics: readonly PlannedTopic[];
   /** Every topic has flush=sync: all machines may lose their power at once. */
   readonly allSync: boolean;
+  /**
+   * Bits flip on disks. Then no topic has min ISR 1: a single replica would have what no other has, and a flipped bit would
+   * take it away for good.
+   */
+  readonly rots: boolean;
   /** A topic of this name comes and goes. */
   readonly churns: boolean;
   readonly sessionTimeoutMs: number;
@@ -40,14 +46,17 @@ export function planOf(seed: number): SeedPlan {
   const random = seededRandom(seed * 7919 + 13);
   const brokers = pick(random, [3, 3, 3, 4, 4, 5]);
   const allSync = random.next() < 0.35;
-  const topics = ['orders', 'bills'].map((topic, at) => plannedTopic(random, topic, at, allSync));
-  if (random.next() < 0.4) topics.push({ ...plannedTopic(random, 'prices', 2, allSync), keys: 6 });
+  const rots = random.next() < 0.6;
+  const draw = { allSync, rots };
+  const topics = ['orders', 'bills'].map((topic, at) => plannedTopic(random, topic, at, draw));
+  if (random.next() < 0.7) topics.push(compactedTopic(random, draw));
   const usesSync = topics.some(({ flush }) => flush === 'sync');
   return {
     seed,
     brokers,
     topics,
     allSync,
+    rots,
     churns: random.next() < 0.5,
     sessionTimeoutMs: between(random, 2_500, 6_000),
     dataLimits: dataLimitsOf(random),
@@ -73,13 +82,24 @@ function dataLimitsOf(random: Random): Partial<DataLimits> {
   return random.next() < 0.6 ? { replicaLagTimeMaxMs, ...small } : { replicaLagTimeMaxMs };
 }
 
-function plannedTopic(random: Random, topic: string, at: number, allSync: boolean): PlannedTopic {
+function compactedTopic(random: Random, draw: Pick<SeedPlan, 'allSync' | 'rots'>): PlannedTopic {
+  const topic = plannedTopic(random, 'prices', 2, draw);
+  return { ...topic, keys: between(random, 3, 8), segmentBytes: pick(random, [1024, 2048]) };
+}
+
+function plannedTopic(
+  random: Random,
+  topic: string,
+  at: number,
+  { allSync, rots }: Pick<SeedPlan, 'allSync' | 'rots'>,
+): PlannedTopic {
   const flush = allSync || random.next() < 0.3 ? 'sync' : 'os';
   const replicationFactor = at === 0 || random.next() < 0.7 ? 3 : 2;
   // One replica's page cache alone is no promise.
-  const minIsr = flush === 'sync' && random.next() < 0.3 ? 1 : 2;
+  const minIsr = flush === 'sync' && !rots && random.next() < 0.5 ? 1 : 2;
   const partitions = 1 + randomInteger(random, 2);
-  return { topic, partitions, replicationFactor, flush, minIsr, keys: 0 };
+  const segmentBytes = pick(random, [2048, 4096, 8192]);
+  return { topic, partitions, replicationFactor, flush, minIsr, keys: 0, segmentBytes };
 }
 
 export function between(random: Random, least: number, most: number): number {

@@ -7,6 +7,7 @@ import { sleep } from '@tributary/common';
 import { SimulatedCluster } from '@tributary/testkit';
 import { ClientJudge } from './checker/client-judge';
 import { ClusterModel } from './checker/cluster-model';
+import { DamageChecks } from './checker/damage-checks';
 import { LifeChecker } from './checker/life-checker';
 import { MetadataAudit } from './checker/metadata-audit';
 import { QuietChecks } from './checker/quiet-checks';
@@ -14,17 +15,13 @@ import { SettledChecks } from './checker/settled-checks';
 import { Violations, type Violation } from './checker/violations';
 import { FaultWorld } from './nemesis/fault-world';
 import { Nemesis } from './nemesis/nemesis';
+import { unfoundRot } from './nemesis/rot-faults';
 import { Supervisor } from './nemesis/supervisor';
 import { CHURN_TOPIC, planOf, type PlannedTopic, type SeedPlan } from './seed-plan';
 import { EndWatcher } from './workload/end-watcher';
-import {
-  ChurnReader,
-  GroupMember,
-  PlainReader,
-  type GroupProgress,
-  type LoadReader,
-} from './workload/load-reader';
+import { ChurnReader, GroupMember, PlainReader, type GroupProgress } from './workload/load-reader';
 import { LoadWriter, type LoadTopic } from './workload/load-writer';
+import { StartReader } from './workload/start-reader';
 
 export interface SeedResult {
   readonly seed: number;
@@ -75,8 +72,8 @@ export class SeedRun {
     reconnectMs: 200,
     lateRequests: new Map<string, number>(),
   };
+  private readonly damage: DamageChecks;
   private nemesis: Nemesis | undefined;
-  private compactions = 0;
 
   constructor(
     seed: number,
@@ -106,6 +103,7 @@ export class SeedRun {
       observeTransaction: (transaction) => this.audit.transaction(transaction),
       onLine: options.onLine,
     });
+    this.damage = new DamageChecks(this.cluster, this.model, this.violations);
     this.supervisor = new Supervisor(this.cluster);
   }
 
@@ -142,7 +140,8 @@ export class SeedRun {
     for (const topic of plan.topics) await this.createTopic(admin, topic);
     const load = this.beginLoad();
     this.supervisor.start();
-    const clients = ['writer', 'leader-writer', 'reader', 'member-1', 'member-2', 'watcher'];
+    const readers = ['reader', 'start-reader', 'member-1', 'member-2', 'watcher'];
+    const clients = ['writer', 'leader-writer', ...readers];
     const { model, supervisor } = this;
     const world = new FaultWorld({
       plan,
@@ -160,15 +159,15 @@ export class SeedRun {
     cluster.note('HEALED');
     this.nemesis.heal();
     for (const writer of load.writers) writer.end();
-    await this.settle(load);
+    await this.settle(load, world);
   }
 
   private async createTopic(admin: Client, planned: PlannedTopic): Promise<void> {
-    const { topic, partitions, replicationFactor, flush, minIsr, keys } = planned;
+    const { topic, partitions, replicationFactor, flush, minIsr, keys, segmentBytes } = planned;
     const configs: Record<string, string> = {
       flush,
       'min.insync.replicas': String(Math.min(minIsr, replicationFactor)),
-      'segment.bytes': '8192',
+      'segment.bytes': String(segmentBytes),
     };
     if (keys > 0) {
       configs['cleanup.policy'] = 'compact';
@@ -221,8 +220,9 @@ export class SeedRun {
       (name) => new GroupMember(cluster.client(name), name, context, group),
     );
     const watcher = new EndWatcher(cluster.client('watcher'), context);
-    for (const one of [...writers, reader, ...members, watcher]) one.start();
-    return { topics, writers, reader, churnReader, members, watcher, progress };
+    const startReader = new StartReader(cluster.client('start-reader'), { ...context, random });
+    for (const one of [...writers, reader, startReader, ...members, watcher]) one.start();
+    return { topics, writers, reader, startReader, churnReader, members, watcher, progress };
   }
 
   private async underLoad(load: Load, nemesis: Nemesis): Promise<void> {
@@ -232,6 +232,7 @@ export class SeedRun {
     while (clock.now() - began < this.plan.loadMs || !enough()) {
       await sleep(clock, 200);
       this.judgeAnswers(load);
+      this.damage.judgeLeaders();
       if (clock.now() - began > MAX_LOAD_MS) throw new Error('too little happens');
     }
   }
@@ -244,15 +245,17 @@ export class SeedRun {
     }
   }
 
-  private async settle(load: Load): Promise<void> {
-    const { writers, reader, churnReader, members, watcher, progress } = load;
+  private async settle(load: Load, world: FaultWorld): Promise<void> {
+    const { writers, reader, startReader, churnReader, members, watcher, progress } = load;
     const checks = new SettledChecks(this.cluster, this.model, this.violations);
     await this.until('L2', () =>
       writers.flatMap(({ pending }) =>
         [...pending].map(({ number, topic }) => `${topic} ${number}`),
       ),
     );
+    await this.until('R10', () => unfoundRot(world));
     await this.until('L1', () => checks.notInSync());
+    await this.until('R10', () => this.damage.notWhole());
     await this.until('L5', () => [...checks.notDeleted(), ...checks.notMoved()]);
     await this.until('L1', () => checks.notCommitted());
     const behind = (
@@ -277,10 +280,10 @@ export class SeedRun {
     this.judge.settled();
     checks.judgeBytes();
     this.supervisor.stop();
-    this.countCompactions();
     const churners = churnReader ? [churnReader] : [];
-    const readers: readonly (LoadReader | EndWatcher)[] = [
+    const readers: readonly { stop(): Promise<void> }[] = [
       reader,
+      startReader,
       ...churners,
       ...members,
       watcher,
@@ -295,8 +298,8 @@ export class SeedRun {
     const checks = new QuietChecks(cluster, model, lives.managers);
     await this.until('Z6', () => checks.differingImages());
     await this.until('L4', () => checks.pendingChanges());
-    // Beside them: the admin, the reader and the watcher.
-    const clients = writers.length + members.length + (churnReader ? 1 : 0) + 3;
+    // Beside them: the admin, the readers and the watcher.
+    const clients = writers.length + members.length + (churnReader ? 1 : 0) + 4;
     await this.until('L6', () => checks.pilesUp(cluster.brokerIds.length + clients));
     checks.judgeCompacted();
   }
@@ -315,6 +318,7 @@ export class SeedRun {
     const { clock } = this.cluster;
     const end = clock.now() + RECOVERY_MS;
     for (let left = missing(); left.length > 0; left = missing()) {
+      this.damage.judgeLeaders();
       if (clock.now() >= end) {
         this.violations.report(
           invariant,
@@ -323,14 +327,6 @@ export class SeedRun {
         return;
       }
       await sleep(clock, 100);
-    }
-  }
-
-  private countCompactions(): void {
-    for (const id of this.cluster.brokerIds) {
-      for (const { compaction } of this.cluster.broker(id).logs?.directories() ?? []) {
-        this.compactions += compaction?.passes ?? 0;
-      }
     }
   }
 
@@ -349,7 +345,6 @@ export class SeedRun {
       coverage: {
         ...this.audit.counts,
         ...this.lives.counts,
-        compactions: this.compactions,
         acknowledged,
         read,
         unknown,
@@ -373,6 +368,7 @@ interface Load {
   readonly topics: readonly LoadTopic[];
   readonly writers: readonly LoadWriter[];
   readonly reader: PlainReader;
+  readonly startReader: StartReader;
   readonly churnReader: ChurnReader | undefined;
   readonly members: readonly GroupMember[];
   readonly watcher: EndWatcher;

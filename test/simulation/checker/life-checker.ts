@@ -1,6 +1,6 @@
 /**
  * Looks into each life of each broker, through its log store and its partitions: every append, truncation and change of
- * state is entered into the model, which judges it at once. Judges R4, R7 and Z5 itself, and R9 when a log is opened again.
+ * state is entered into the model, which judges it at once. Judges R4, R7 and Z5 itself, R9 when a log is opened again, R10 when one is set aside.
  * What runs on in a dead process is not heard. Called by SimulatedBroker.
  */
 import type { DataPlane, ReplicaManager } from '@tributary/broker';
@@ -10,6 +10,7 @@ import type { CrashOptions, LifeObserver } from '@tributary/testkit';
 import type { ClusterModel } from './cluster-model';
 import { isSame, MarkedLog, markOf } from './marked-log';
 import type { PartitionModel, ReplicaModel } from './partition-model';
+import { watchCompaction, watchReads } from './watched-log';
 
 type Partition = ReturnType<ReplicaManager['find']>;
 type State = Partition['state'];
@@ -21,6 +22,10 @@ export interface LifeCounts {
   uncleanRestarts: number;
   restarts: number;
   leadersStarted: number;
+  /** Passes that removed records. */
+  compactions: number;
+  /** Damaged replicas that began anew from their leaders. */
+  refills: number;
 }
 
 export class LifeChecker implements LifeObserver {
@@ -29,6 +34,8 @@ export class LifeChecker implements LifeObserver {
     uncleanRestarts: 0,
     restarts: 0,
     leadersStarted: 0,
+    compactions: 0,
+    refills: 0,
   };
   /** Of the current life of each broker. */
   readonly managers = new Map<number, ReplicaManager>();
@@ -64,6 +71,12 @@ export class LifeChecker implements LifeObserver {
     logs.moveAside = async (topicId, partition) => {
       forget(topicId, partition);
       await moveAside(topicId, partition);
+    };
+    const setAsideDamaged = logs.setAsideDamaged.bind(logs);
+    logs.setAsideDamaged = async (replica) => {
+      if (alive()) this.judgeSetAside(brokerId, replica.topicId, replica.partition);
+      forget(replica.topicId, replica.partition);
+      await setAsideDamaged(replica);
     };
   }
 
@@ -131,6 +144,7 @@ export class LifeChecker implements LifeObserver {
     model.replicas.delete(brokerId);
     const replica = model.replica(brokerId);
     if (now) {
+      for (const mark of now.marks) model.found(mark);
       Object.assign(replica, { log: now, taintedIn });
       model.requireMember(replica, 'its broker started again');
     } else if (before) {
@@ -169,8 +183,19 @@ export class LifeChecker implements LifeObserver {
     this.cluster.find(topicId, partition)?.report('Z5', text);
   }
 
+  /** R10: a damaged replica may still be the only one that has something, as long as it counts. */
+  private judgeSetAside(brokerId: number, topicId: string, partition: number): void {
+    const model = this.cluster.find(topicId, partition);
+    this.counts.refills += 1;
+    if (!model?.isMember(brokerId) || model.isOver) return;
+    model.report('R10', `broker ${brokerId} sets its log aside while it is counted as in sync`);
+  }
+
   private instrument(brokerId: number, log: PartitionLog, alive: () => boolean): void {
     const model = this.cluster.partition(log.topic, log.topicId, log.partition);
+    const watched = { model, brokerId, log, alive };
+    watchReads(watched);
+    watchCompaction(watched, () => (this.counts.compactions += 1));
     const appendAsLeader = log.appendAsLeader.bind(log);
     log.appendAsLeader = (batch, options) => {
       const appended = appendAsLeader(batch, options);

@@ -23,7 +23,7 @@ export function isSame(one: BatchMark, other: BatchMark): boolean {
     one.lastOffset === other.lastOffset &&
     one.epoch === other.epoch &&
     one.crc === other.crc &&
-    one.bytes.length === other.bytes.length
+    one.bytes.equals(other.bytes)
   );
 }
 

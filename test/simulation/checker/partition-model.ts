@@ -1,10 +1,12 @@
 /**
  * All that an omniscient observer knows of one partition: the state in the coordinator, every replica's log, and what is
- * committed: the true high watermark and the batches below it. Judges R1, R2, R3, R6, R7, R8 and R9 at each change, in
+ * committed: the true high watermark and the batches below it. Judges R1, R2, R3, R6, R7, R8, R9 and R10 at each change, in
  * time that goes with the change. Fed by LogObserver, StateObserver and MetadataAudit.
  */
 import { decodeBatch } from '@tributary/record';
+import { AppendedBatches } from './appended-batches';
 import { describe, isSame, MarkedLog, type BatchMark } from './marked-log';
+import { decodedText } from './record-text';
 import type { TopicModel } from './topic-model';
 import type { Violations } from './violations';
 
@@ -51,7 +53,7 @@ export class PartitionModel {
   readonly leaders = new Map<number, number>();
   /** By leader epoch, the life of a broker that led in it. */
   private readonly led = new Map<number, () => boolean>();
-  private readonly seen = new Map<number, BatchMark>();
+  private readonly batches = new AppendedBatches();
 
   constructor(
     readonly topic: TopicModel,
@@ -92,13 +94,20 @@ export class PartitionModel {
       this.report('R6', `broker ${brokerId}: ${describe(mark)} appended at ${log.end}`);
     }
     log.append(mark);
-    if (this.isCompacted) return;
-    const key = mark.epoch * 2 ** 32 + mark.baseOffset;
-    const known = this.seen.get(key);
-    if (!known) this.seen.set(key, mark);
-    else if (!isSame(known, mark)) {
-      this.report('R1', `broker ${brokerId} has ${describe(mark)}, others ${describe(known)}`);
-    }
+    this.batches.add(mark);
+    const flaw = this.batches.flawOf(mark.bytes, this.isCompacted);
+    if (flaw) this.report('R1', `broker ${brokerId} has ${flaw}`);
+  }
+
+  /** In a log that was opened: what its last life failed to say that it had written. */
+  found(mark: BatchMark): void {
+    this.batches.add(mark);
+  }
+
+  /** R10: whatever a replica gives out is what a leader appended, byte for byte. */
+  served(brokerId: number, batches: Buffer): void {
+    const flaw = this.batches.flawOf(batches, this.isCompacted);
+    if (flaw) this.report('R10', `broker ${brokerId} serves ${flaw}`);
   }
 
   appendedAsLeader(brokerId: number, mark: BatchMark): void {
@@ -182,8 +191,8 @@ export class PartitionModel {
       if (mark.baseOffset < this.committed.end) continue;
       this.committed.append(mark);
       for (const record of decodeBatch(mark.bytes)) {
-        const offset = Number(record.offset);
-        const value = textOf(record.value);
+        const { offset } = record;
+        const value = decodedText(record);
         this.values[offset] = value;
         this.onCommitted({ model: this, offset, value });
       }
@@ -245,10 +254,4 @@ export class PartitionModel {
   report(invariant: string, text: string): void {
     this.violations.report(invariant, `${this.name}: ${text}`);
   }
-}
-
-function textOf(value: Uint8Array | null): string {
-  if (value === null) return '';
-  const text = Buffer.from(value.buffer, value.byteOffset, value.length).toString('latin1');
-  return text.slice(0, text.indexOf('.'));
 }

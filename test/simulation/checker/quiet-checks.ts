@@ -4,12 +4,11 @@
  * each key was set to last (C10). Called by SeedRun, at the end of each seed.
  */
 import type { ReplicaManager } from '@tributary/broker';
-import type { PartitionLog } from '@tributary/log';
-import { decodeBatch, splitBatches } from '@tributary/record';
 import type { SimulatedCluster } from '@tributary/testkit';
 import type { ClusterModel } from './cluster-model';
+import { judgeKeys, lastOfKeys } from './compacted-keys';
 import type { PartitionModel } from './partition-model';
-import { logsOf, bytesOf } from './replica-logs';
+import { logsOf } from './replica-logs';
 
 /** Per broker and client: what runs for ever beats, looks and checks at intervals. Twice what a run at rest has. */
 const MAX_TIMERS_PER_PROCESS = 16;
@@ -75,46 +74,12 @@ export class QuietChecks {
   judgeCompacted(): void {
     for (const model of this.model.living()) {
       if (!model.isCompacted) continue;
-      const last = lastOfKeys(model);
+      const last = lastOfKeys(model.committed.marks);
       for (const [brokerId, log] of logsOf(this.cluster, model)) {
         judgeKeys(model, brokerId, { log, last });
       }
     }
   }
-}
-
-/** By key, the offset of the record that is committed last. */
-function lastOfKeys({ committed }: PartitionModel): Map<string, number> {
-  const last = new Map<string, number>();
-  for (const { bytes } of committed.marks) {
-    for (const { key, offset } of decodeBatch(bytes)) last.set(textOf(key), Number(offset));
-  }
-  return last;
-}
-
-function judgeKeys(
-  model: PartitionModel,
-  brokerId: number,
-  { log, last }: { readonly log: PartitionLog; readonly last: ReadonlyMap<string, number> },
-): void {
-  const found = new Set<number>();
-  for (const batch of splitBatches(bytesOf(log))) {
-    for (const { offset, value } of decodeBatch(batch)) {
-      const at = Number(offset);
-      found.add(at);
-      const text = textOf(value);
-      if (text.slice(0, text.indexOf('.')) === model.values[at]) continue;
-      model.report('C10', `broker ${brokerId} has ${text} at ${at}, not ${model.values[at]}`);
-    }
-  }
-  for (const [key, offset] of last) {
-    if (found.has(offset)) continue;
-    model.report('C10', `broker ${brokerId} lost the last record of key ${key}, at ${offset}`);
-  }
-}
-
-function textOf(bytes: Uint8Array | null): string {
-  return Buffer.from(bytes ?? []).toString('latin1');
 }
 
 function sorted(isr: readonly number[]): string {

@@ -10,6 +10,9 @@ import type { FaultWorld } from './fault-world';
 
 const TIMEOUT_MS = 6_000;
 const MAX_PARTITIONS = 4;
+/** Bytes of a segment: a compacted topic must have full ones soon, or there is nothing to compact. */
+const SMALL = [1024, 2048, 4096];
+const LARGE = [4096, 8192, 65536];
 
 export const adminFaults: readonly FaultKind[] = [
   {
@@ -17,11 +20,12 @@ export const adminFaults: readonly FaultKind[] = [
     weight: 5,
     start(world) {
       const planned = pick(world.random, world.parts.plan.topics);
-      const least = planned.flush === 'sync' ? 1 : 2;
+      const { rots } = world.parts.plan;
+      const least = planned.flush === 'sync' && !rots ? 1 : 2;
       const minIsr = least + world.integer(planned.replicationFactor - least + 1);
       const setConfigs = {
         'min.insync.replicas': String(minIsr),
-        'segment.bytes': pick(world.random, ['4096', '8192', '65536']),
+        'segment.bytes': String(pick(world.random, planned.keys > 0 ? SMALL : LARGE)),
       };
       const { topic } = planned;
       return called(world, `${topic} is altered: min ISR ${minIsr}`, (admin) =>

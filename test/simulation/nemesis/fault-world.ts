@@ -3,7 +3,7 @@ import type { Client } from '@tributary/client';
 import { randomInteger, type Random } from '@tributary/common';
 import type { SimulatedBroker, SimulatedCluster } from '@tributary/testkit';
 import type { ClusterModel } from '../checker/cluster-model';
-import type { PartitionModel } from '../checker/partition-model';
+import type { PartitionModel, ReplicaModel } from '../checker/partition-model';
 import { pick, type SeedPlan } from '../seed-plan';
 import type { LoadTopic } from '../workload/load-writer';
 import type { Supervisor } from './supervisor';
@@ -93,31 +93,51 @@ export class FaultWorld {
    * and nobody who has lost something and was not admitted anew.
    */
   mayLosePower(brokerId: number): boolean {
-    return this.parts.model.living().every((model) => isSafeWithout(model, brokerId));
+    return this.parts.model.living().every((model) => this.isSafeWithout(model, brokerId));
   }
 
   /** As above, of what lies on its disk, too. */
   mayLoseDisk(brokerId: number): boolean {
     const { model, supervisor } = this.parts;
     if (supervisor.badDisks.size > 0) return false;
-    return model.living().every((one) => one.trueHighWatermark === 0 || hasOthers(one, brokerId));
+    const keepsAll = (one: PartitionModel): boolean => this.hasOthers(one, brokerId);
+    return model.living().every((one) => one.trueHighWatermark === 0 || keepsAll(one));
+  }
+
+  /** A flipped bit stands in its batches. */
+  isRotten(model: PartitionModel, brokerId: number): boolean {
+    return this.rotten(model, brokerId).some((name) => name.endsWith('.log'));
+  }
+
+  /** As above, of one flipped bit in what it has of this partition. */
+  mayRot(model: PartitionModel, brokerId: number): boolean {
+    if (model.trueHighWatermark === 0 || model.replicas.get(brokerId)?.failed) return false;
+    return this.rotten(model, brokerId).length === 0 && this.hasOthers(model, brokerId);
   }
 
   integer(below: number): number {
     return randomInteger(this.random, below);
   }
-}
 
-function isSafeWithout(model: PartitionModel, brokerId: number): boolean {
-  if (model.topic.config.flush === 'sync' || model.trueHighWatermark === 0) return true;
-  return hasOthers(model, brokerId);
-}
+  private isSafeWithout(model: PartitionModel, brokerId: number): boolean {
+    if (model.topic.config.flush === 'sync' || model.trueHighWatermark === 0) return true;
+    return this.hasOthers(model, brokerId);
+  }
 
-function hasOthers(model: PartitionModel, brokerId: number): boolean {
-  if (!model.isMember(brokerId)) return true;
-  const others = [...model.replicas.values()].filter((replica) => replica.brokerId !== brokerId);
-  if (others.some(({ taintedIn }) => taintedIn !== undefined)) return false;
-  return others.some((replica) => {
-    return model.isMember(replica.brokerId) && replica.log.end >= model.trueHighWatermark;
-  });
+  private hasOthers(model: PartitionModel, brokerId: number): boolean {
+    if (!model.isMember(brokerId)) return true;
+    const others = [...model.replicas.values()].filter((replica) => replica.brokerId !== brokerId);
+    if (others.some(({ taintedIn }) => taintedIn !== undefined)) return false;
+    return others.some((replica) => this.isGood(model, replica));
+  }
+
+  /** It counts, has all that is committed, and its disk neither lost nor changed anything of it, nor is about to. */
+  private isGood(model: PartitionModel, { brokerId, log, failed }: ReplicaModel): boolean {
+    if (failed || !model.isMember(brokerId) || log.end < model.trueHighWatermark) return false;
+    return !this.isRotten(model, brokerId) && !this.broker(brokerId).disk.isArmed('datasync');
+  }
+
+  private rotten({ name }: PartitionModel, brokerId: number): string[] {
+    return this.broker(brokerId).disk.rotten(`/data/${name}`);
+  }
 }

@@ -10,6 +10,7 @@ import type { FaultInForce, FaultKind } from './fault';
 import type { FaultWorld } from './fault-world';
 import { networkFaults } from './network-faults';
 import { processFaults } from './process-faults';
+import { rotFaults } from './rot-faults';
 import { topicFaults } from './topic-faults';
 
 export const faultKinds: readonly FaultKind[] = [
@@ -17,6 +18,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...processFaults,
   ...coordinatorFaults,
   ...diskFaults,
+  ...rotFaults,
   ...topicFaults,
   ...adminFaults,
 ];

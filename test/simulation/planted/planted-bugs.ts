@@ -216,6 +216,66 @@ export const plantedBugs: readonly PlantedBug[] = [
       ),
     ],
   },
+  {
+    // R10: what is read from an old segment is believed.
+    name: 'cold-read-without-crc',
+    edits: [
+      edit(
+        'log/log-reader',
+        '  if (checkCrc(chunk.subarray(from, to))) return;\n',
+        '  if (checkCrc(chunk.subarray(from, to)) || chunk) return;\n',
+      ),
+    ],
+  },
+  {
+    // R10: the bytes that the CRC of a batch does not cover.
+    name: 'cold-read-without-header-sums',
+    edits: [
+      edit(
+        'log/log-reader',
+        '      checkHeaders(chunk, range);\n',
+        '      if (!chunk) checkHeaders(chunk, range);\n',
+      ),
+    ],
+  },
+  {
+    // R10: it sets its log aside at once, and may be the only one that has what is committed.
+    name: 'refill-without-permission',
+    edits: [
+      edit(
+        'broker/replication/refill',
+        "return outage.kind === 'damaged' && isKnown && leader >= 0 && !hasSeat;",
+        "return outage.kind === 'damaged' && (isKnown || !hasSeat || leader >= -1);",
+      ),
+    ],
+  },
+  {
+    // C10: of each key the first record of the part that is compacted stays, and the later ones go.
+    name: 'compaction-keeps-the-older-value',
+    edits: [
+      edit(
+        'log/compaction/key-map',
+        '    this.offsets[slot] = offset + 1;\n',
+        '    if (known === 0) this.offsets[slot] = offset + 1;\n',
+      ),
+      edit(
+        'log/compaction/batch-retention',
+        'keyMap.lastOffset(key) > offset) return false;',
+        '![-1, offset].includes(keyMap.lastOffset(key))) return false;',
+      ),
+    ],
+  },
+  {
+    // KAFKA-4545 and its kin: tombstones go before who reads from the start has seen them.
+    name: 'compaction-drops-tombstones-at-once',
+    edits: [
+      edit(
+        'log/compaction/batch-retention',
+        'return !(isTombstone && isOver);',
+        'return !(isTombstone && (isOver || isDirty));',
+      ),
+    ],
+  },
 ];
 
 export function plantedBug(name: string): PlantedBug | undefined {

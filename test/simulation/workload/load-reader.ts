@@ -7,9 +7,9 @@ import type { Client, Consumer, ConsumerRecord } from '@tributary/client';
 import { hasCode, sleep, TributaryError, type Clock } from '@tributary/common';
 import type { ClientJudge } from '../checker/client-judge';
 import type { PartitionModel } from '../checker/partition-model';
+import { recordText, TEXT_HEADER } from '../checker/record-text';
 import type { Violations } from '../checker/violations';
 import type { LoadTopic } from './load-writer';
-import { valueText } from './load-writer';
 
 export interface ReaderContext {
   readonly clock: Clock;
@@ -51,7 +51,8 @@ export abstract class LoadReader {
     return false;
   }
 
-  protected seen({ topic, partition, offset, value }: ConsumerRecord): void {
+  protected seen(record: ConsumerRecord): void {
+    const { topic, partition, offset } = record;
     const { judge, violations, topics } = this.context;
     const at = Number(offset);
     const place = `${topic}-${partition}`;
@@ -60,7 +61,7 @@ export abstract class LoadReader {
     const isNext = expected === undefined || at === expected || (isCompacted && at > expected);
     if (!isNext) violations.report('C5', `${this.name} read ${place}@${at}, not @${expected}`);
     this.next.set(place, at + 1);
-    judge.read({ reader: this.name, topic, partition, offset: at, value: valueText(value) });
+    judge.read({ reader: this.name, topic, partition, offset: at, value: textOfRead(record) });
   }
 
   private async readOn(): Promise<void> {
@@ -162,9 +163,10 @@ export class ChurnReader extends LoadReader {
     return this.client.consumer({ assign, onOutOfRange: 'earliest' });
   }
 
-  protected override seen({ topic, partition, offset, value }: ConsumerRecord): void {
+  protected override seen(record: ConsumerRecord): void {
+    const { topic, partition, offset } = record;
     const at = Number(offset);
-    const seen = { reader: this.name, topic, partition, offset: at, value: valueText(value) };
+    const seen = { reader: this.name, topic, partition, offset: at, value: textOfRead(record) };
     const model = this.context.judge.read(seen);
     if (!model) return;
     const expected = this.nextIn.get(model) ?? 0;
@@ -180,4 +182,8 @@ export class ChurnReader extends LoadReader {
   readUpTo(model: PartitionModel): number {
     return this.nextIn.get(model) ?? 0;
   }
+}
+
+export function textOfRead({ value, headers }: ConsumerRecord): string {
+  return recordText(value, headers.get(TEXT_HEADER));
 }

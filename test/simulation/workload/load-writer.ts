@@ -2,7 +2,7 @@
  * A producer that writes numbered records at a steady rate to every partition of some topics, and tells the judge the fate
  * of each. Called by the run of a seed.
  */
-import type { Client, Producer } from '@tributary/client';
+import type { Client, Producer, ProducerRecord } from '@tributary/client';
 import {
   randomInteger,
   TributaryError,
@@ -11,6 +11,7 @@ import {
   type Timer,
 } from '@tributary/common';
 import { textOf, type Attempt, type ClientJudge } from '../checker/client-judge';
+import { TEXT_HEADER } from '../checker/record-text';
 
 export interface LoadTopic {
   readonly topic: string;
@@ -32,6 +33,8 @@ const MAX_BURST = 3;
 /** Unanswered, beyond which no more is sent. */
 const MAX_PENDING = 200;
 const MAX_VALUE_BYTES = 160;
+/** Of the records that have a key. */
+const TOMBSTONE_SHARE = 0.15;
 /** Beyond its timeout an answer may take so long. */
 export const ANSWER_MARGIN_MS = 5_000;
 
@@ -96,8 +99,7 @@ export class LoadWriter {
     const sentAtMs = clock.now();
     const attempt = judge.sent({ writer, topic, partition, number, isIdempotent, sentAtMs });
     this.pending.add(attempt);
-    const key = keys > 0 ? Buffer.from(`k${randomInteger(random, keys)}`) : null;
-    this.producer.send(topic, { partition, key, value: this.valueOf(attempt) }).then(
+    this.producer.send(topic, { partition, ...this.dataOf(attempt, keys) }).then(
       ({ offset }) => {
         this.pending.delete(attempt);
         judge.acknowledged(attempt, Number(offset));
@@ -109,16 +111,18 @@ export class LoadWriter {
     );
   }
 
-  private valueOf(attempt: Attempt): Buffer {
-    const text = `${textOf(attempt)}.`;
-    const value = Buffer.alloc(text.length + randomInteger(this.random, MAX_VALUE_BYTES));
-    value.write(text);
-    return value;
+  private dataOf(
+    attempt: Attempt,
+    keys: number,
+  ): Pick<ProducerRecord, 'key' | 'value' | 'headers'> {
+    const { random } = this;
+    const text = textOf(attempt);
+    const key = keys > 0 ? Buffer.from(`k${randomInteger(random, keys)}`) : null;
+    if (key && random.next() < TOMBSTONE_SHARE) {
+      return { key, value: null, headers: { [TEXT_HEADER]: text } };
+    }
+    const value = Buffer.alloc(text.length + 1 + randomInteger(random, MAX_VALUE_BYTES));
+    value.write(`${text}.`);
+    return { key, value };
   }
-}
-
-/** What stands in front of the padding. */
-export function valueText(value: Uint8Array | null): string {
-  const text = Buffer.from(value ?? []).toString('latin1');
-  return text.slice(0, text.indexOf('.'));
 }

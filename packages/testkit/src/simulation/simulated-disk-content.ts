@@ -3,9 +3,17 @@
  * failed. Invariant: both agree below `dirtyFrom`. A crash leaves any mixture of the two above it, sector by
  * sector, as real disks do: old bytes, new bytes, or zeros where only the length had reached the device.
  */
-import type { Random } from '@tributary/common';
+import { assert, type Random } from '@tributary/common';
 
 const SECTOR_BYTES = 512;
+
+interface SyncUnderWay {
+  /** What it brings to the device, and where that begins. */
+  readonly from: number;
+  readonly written: Buffer;
+  /** From where on the file was changed since it began. */
+  changedFrom: number;
+}
 
 export class SimulatedContent {
   private bytes = Buffer.alloc(0);
@@ -15,11 +23,22 @@ export class SimulatedContent {
   private begunSyncs = 0;
   /** The newest one that has ended. */
   private endedSync = 0;
-  /** Under way: from where on the file was changed since each began. */
-  private readonly syncs = new Set<{ changedFrom: number }>();
+  private readonly syncs = new Set<SyncUnderWay>();
+  /** Positions of bytes that are not as they were written. */
+  private readonly rotten = new Set<number>();
 
   get size(): number {
     return this.length;
+  }
+
+  /** A bit of it flipped, and has not been written over, or cut off, since. */
+  get isRotten(): boolean {
+    return this.rotten.size > 0;
+  }
+
+  /** What is there whatever happens to the power. */
+  get synced(): Buffer {
+    return Buffer.from(this.durable.subarray(0, this.dirtyFrom));
   }
 
   append(added: Buffer): void {
@@ -31,6 +50,7 @@ export class SimulatedContent {
 
   writeAt(position: number, written: Buffer): void {
     this.changed(position);
+    this.healed(position, position + written.length);
     written.copy(this.bytes, position);
   }
 
@@ -38,8 +58,22 @@ export class SimulatedContent {
     return Buffer.from(this.bytes.subarray(position, Math.min(this.length, position + length)));
   }
 
+  /** The medium changes a bit by itself: no write, so what was synced there stays synced, with that bit. */
+  flip(position: number, bit: number): void {
+    assert(position < this.length, 'the byte is there');
+    const flipIn = (bytes: Buffer, at: number): number =>
+      bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << bit), at);
+    flipIn(this.bytes, position);
+    if (position < this.dirtyFrom) flipIn(this.durable, position);
+    for (const { from, written } of this.syncs) {
+      if (position >= from && position < from + written.length) flipIn(written, position - from);
+    }
+    this.rotten.add(position);
+  }
+
   truncate(size: number): void {
     this.changed(Math.min(size, this.length));
+    this.healed(size, Infinity);
     if (size > this.length) {
       this.grow(size);
       this.bytes.fill(0, this.length, size);
@@ -51,7 +85,7 @@ export class SimulatedContent {
   beginSync(): () => void {
     const from = this.dirtyFrom;
     const written = Buffer.from(this.bytes.subarray(from, this.length));
-    const sync = { changedFrom: Infinity };
+    const sync: SyncUnderWay = { from, written, changedFrom: Infinity };
     this.syncs.add(sync);
     const number = (this.begunSyncs += 1);
     return () => {
@@ -65,6 +99,12 @@ export class SimulatedContent {
     };
   }
 
+  private healed(from: number, to: number): void {
+    for (const position of this.rotten) {
+      if (position >= from && position < to) this.rotten.delete(position);
+    }
+  }
+
   private changed(from: number): void {
     this.dirtyFrom = Math.min(this.dirtyFrom, from);
     for (const sync of this.syncs) sync.changedFrom = Math.min(sync.changedFrom, from);
@@ -75,6 +115,7 @@ export class SimulatedContent {
     const shorter = Math.min(this.length, this.durable.length, this.dirtyFrom);
     const longer = Math.max(this.length, this.durable.length);
     const size = shorter + Math.floor(random.next() * (longer - shorter + 1));
+    this.healed(shorter, Infinity);
     const left = Buffer.alloc(size);
     this.durable.copy(left, 0, 0, Math.min(shorter, size));
     for (let at = shorter; at < size;) {

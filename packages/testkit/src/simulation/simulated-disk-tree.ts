@@ -34,6 +34,16 @@ export class SimulatedTree {
     return node;
   }
 
+  /** What has this path whatever happens to the power. */
+  findDurable(path: string): SimulatedNode | undefined {
+    let node: SimulatedNode | undefined = this.root;
+    for (const name of namesOf(path)) {
+      if (!(node instanceof SimulatedDirectory)) return undefined;
+      node = node.durable.get(name);
+    }
+    return node;
+  }
+
   directory(path: string): SimulatedDirectory {
     const node = this.find(path);
     if (node instanceof SimulatedDirectory) return node;

@@ -53,6 +53,39 @@ test('when the power fails, what was synced stays, and the rest is any mixture',
   expect(ends.size).toBeGreaterThan(10);
 });
 
+test('a bit that flips is no write: what was synced survives the power, with that bit', async () => {
+  for (let seed = 0; seed < 20; seed += 1) {
+    disk.remove('/data/a');
+    const file = disk.openFile('/data/a', { create: true });
+    file.append([Buffer.alloc(100, 'a')]);
+    await file.datasync();
+    await disk.syncDirectory('/data');
+    disk.flipBit('/data/a', 10, 1);
+    expect(disk.rotten('/data')).toEqual(['a']);
+    expect(disk.synced('/data/a').toString()).toBe(text('/data/a'));
+    powerFails(seed);
+    expect(text('/data/a')).toBe(`${'a'.repeat(10)}c${'a'.repeat(89)}`);
+    expect(disk.rotten('/data')).toEqual(['a']);
+  }
+});
+
+test('a flipped bit is gone once it is written over, cut off, or its file replaced', () => {
+  const flipped = (): void => {
+    write('/data/a', 'aaaa');
+    disk.flipBit('/data/a', 2);
+  };
+  flipped();
+  disk.openFile('/data/a').writeAt(1, Buffer.from('bb'));
+  expect(disk.rotten('/data')).toEqual([]);
+  flipped();
+  disk.openFile('/data/a').truncate(2);
+  expect(disk.rotten('/data')).toEqual([]);
+  flipped();
+  write('/data/b', 'b');
+  disk.rename('/data/b', '/data/a');
+  expect(disk.rotten('/data')).toEqual([]);
+});
+
 test('an entry that was not synced may vanish; a rename happens wholly or not at all', async () => {
   const seen = new Set<string>();
   for (let seed = 0; seed < 50; seed += 1) {

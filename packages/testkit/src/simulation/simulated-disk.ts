@@ -6,7 +6,7 @@
  */
 import { TributaryError, type ErrorCode, type Random } from '@tributary/common';
 import type { DirectoryLock, Disk, DiskFile, OpenOptions } from '@tributary/log';
-import type { SimulatedContent } from './simulated-disk-content';
+import { SimulatedContent } from './simulated-disk-content';
 import { SimulatedDirectory, SimulatedTree, storageError } from './simulated-disk-tree';
 
 export type DiskOperation =
@@ -101,11 +101,32 @@ export class SimulatedDisk implements Disk {
     return this.tree.usedBytes();
   }
 
+  /** What `failNext` armed for this operation has not happened yet. */
+  isArmed(operation: DiskOperation): boolean {
+    return this.armed.some((one) => one.operation === operation && one.left > 0);
+  }
+
   flipBit(path: string, byte: number, bit = 0): void {
-    const content = this.tree.file(path);
-    const changed = content.read(byte, 1);
-    changed.writeUInt8(changed.readUInt8(0) ^ (1 << bit), 0);
-    content.writeAt(byte, changed);
+    this.tree.file(path).flip(byte, bit);
+  }
+
+  /** Names of the files of this directory in which a flipped bit stands. */
+  rotten(directory: string): string[] {
+    return this.list(directory).filter((name) => {
+      const node = this.tree.find(`${directory}/${name}`);
+      return node instanceof SimulatedContent && node.isRotten;
+    });
+  }
+
+  /** What is in this file now, without a call that could fail. */
+  peek(path: string): Buffer {
+    return this.tree.file(path).read(0, this.fileSize(path));
+  }
+
+  /** What a loss of power would leave of this file for sure; empty: maybe nothing. */
+  synced(path: string): Buffer {
+    const node = this.tree.findDurable(path);
+    return node instanceof SimulatedContent ? node.synced : Buffer.alloc(0);
   }
 
   /** The disk as one process sees it: dead after the next crash, while the machine goes on. */
