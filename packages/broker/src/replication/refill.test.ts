@@ -283,6 +283,18 @@ describe('what is lost at the start', () => {
     await w.close();
   });
 
+  it('found before this broker has registered, when nobody looks after the log: refilled, too', async () => {
+    const w = await world();
+    w.cluster.crash(3);
+    w.log(3).damage(7);
+    expect(() => w.log(3).read(0, 1e6, 20)).toThrow('fails its CRC');
+    await w.cluster.startBroker(3);
+    w.cluster.failOver();
+    await sameEverywhere(w, values);
+    expect(w.cluster.restored).toEqual([`3: ${KEY}`]);
+    await w.close();
+  });
+
   it('its disk does not answer: offline', async () => {
     const w = await lostAtStart(false);
     await w.clock.advance(10_000);

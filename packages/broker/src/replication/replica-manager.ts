@@ -155,7 +155,10 @@ export class ReplicaManager implements ReplicaHost, DataHost {
   /** Opens what lies on the disks, offline until the controller speaks, and starts the timers. */
   start(): void {
     for (const log of this.options.logStore.logs()) {
-      this.partitions.set(partitionKey(log.topicId, log.partition), this.open(log));
+      const partition = this.open(log);
+      this.partitions.set(partitionKey(log.topicId, log.partition), partition);
+      // While this broker waited for its coordinator nobody observed it; compaction may have met damage in it.
+      if (log.failure) partition.noticeFailure(log.failure);
     }
     this.armTick();
     this.checkpoint.start();
