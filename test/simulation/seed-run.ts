@@ -15,6 +15,7 @@ import { SettledChecks } from './checker/settled-checks';
 import { Violations, type Violation } from './checker/violations';
 import { FaultWorld } from './nemesis/fault-world';
 import { Nemesis } from './nemesis/nemesis';
+import { Operator } from './nemesis/operator';
 import { unfoundRot } from './nemesis/rot-faults';
 import { Supervisor } from './nemesis/supervisor';
 import { CHURN_TOPIC, planOf, type PlannedTopic, type SeedPlan } from './seed-plan';
@@ -74,6 +75,7 @@ export class SeedRun {
   };
   private readonly damage: DamageChecks;
   private nemesis: Nemesis | undefined;
+  private uncleanElections = 0;
 
   constructor(
     seed: number,
@@ -254,7 +256,12 @@ export class SeedRun {
       ),
     );
     await this.until('R10', () => unfoundRot(world));
-    await this.until('L1', () => checks.notInSync());
+    const operator = new Operator(world);
+    await this.until('L1', () => {
+      operator.care();
+      return checks.notInSync();
+    });
+    this.uncleanElections = operator.uncleanElections;
     await this.until('R10', () => this.damage.notWhole());
     await this.until('L5', () => [...checks.notDeleted(), ...checks.notMoved()]);
     await this.until('L1', () => checks.notCommitted());
@@ -345,6 +352,7 @@ export class SeedRun {
       coverage: {
         ...this.audit.counts,
         ...this.lives.counts,
+        uncleanElections: this.uncleanElections,
         acknowledged,
         read,
         unknown,

@@ -62,7 +62,7 @@ export class StartReader {
     try {
       for await (const record of consumer) {
         this.seen(pass, record);
-        if (pass.next < pass.end) continue;
+        if (!isOver(pass)) continue;
         judgeKeys(pass);
         break;
       }
@@ -93,6 +93,13 @@ function passOver(model: PartitionModel): Pass {
 
 function placeOf({ model }: Pass): { readonly topic: string; readonly partition: number } {
   return { topic: model.topic.topic, partition: model.partition };
+}
+
+/** What was due may have been compacted away for what was set since, which lies further on. */
+function isOver({ model, end, next, due, read }: Pass): boolean {
+  if (next < end) return false;
+  if (next >= model.trueHighWatermark) return true;
+  return [...due].every(([key, offset]) => (read.get(key) ?? -1) >= offset);
 }
 
 function judgeKeys({ model, due, read }: Pass): void {
