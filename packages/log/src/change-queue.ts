@@ -1,11 +1,11 @@
 /**
- * The order of changes in a log directory: creations of different replicas go side by side, so that many syncs share one
- * commit of the file system; everything else goes alone. Invariant: of one name nothing happens at the same time.
+ * The order of changes in a log directory: creations and deletions of different replicas go side by side, so that many syncs
+ * share one commit of the file system; everything else goes alone. Invariant: of one name nothing happens at the same time.
  * Called by LogDirectory.
  */
 
-/** Creations at the same time: each has one file open that waits for the device. */
-const LANES = 64;
+/** Replicas that are created or deleted at the same time: each has one file open that waits for the device. */
+export const LANES = 64;
 
 export class ChangeQueue {
   /** The last change that goes alone. Never rejects, nor do the others. */

@@ -1,19 +1,34 @@
 /**
  * What lies in a log directory beside the logs in use: strays, damaged replicas that are being refilled, what is on its
- * way out. Invariant: nothing that was set aside is overwritten; only what is to be deleted goes. Called by LogDirectory.
+ * way out. Invariant: nothing that was set aside is overwritten; only what is to be deleted goes, and what is answered as
+ * deleted does not come back. Deletions of different replicas may go side by side. Called by LogDirectory.
  */
 import { parsePartitionName, partitionName } from '@tributary/common';
 import type { DirectoryLogs } from './directory-logs';
 import { asideName, parseAsideName, type AsideKind, type AsideName } from './directory-names';
+import type { Log } from './log';
 import { findPartition } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
 import type { ReplicaId } from './log-store';
+import { SharedSync } from './shared-sync';
 
 export class DirectoryAsides {
+  private readonly sync: SharedSync;
+  /** Names of logs that were closed without a flush, and are not durably on their way out. */
+  private readonly unflushed = new Set<string>();
+
   constructor(
     private readonly options: LogDirectoryOptions,
     private readonly logs: DirectoryLogs,
-  ) {}
+  ) {
+    const { disk, directory } = options;
+    this.sync = new SharedSync(() => disk.syncDirectory(directory));
+  }
+
+  /** What lies under some name may not be on the device: nobody may vouch for the directory. */
+  get someAreUnflushed(): boolean {
+    return this.unflushed.size > 0;
+  }
 
   list(kind: AsideKind): ReplicaId[] {
     return this.all(kind).map(({ topic, topicId, partition }) => ({ topic, topicId, partition }));
@@ -24,6 +39,14 @@ export class DirectoryAsides {
       if (aside.topicId !== topicId || aside.partition !== partition) continue;
       this.options.disk.remove(`${this.options.directory}/${asideName(aside)}`);
     }
+  }
+
+  /** Gone when it resolves, wherever it lies here, but for files that the next start removes. */
+  async delete(topicId: string, partition: number, found?: string): Promise<void> {
+    this.remove('stray', topicId, partition);
+    this.remove('damaged', topicId, partition);
+    const aside = await this.move(topicId, partition, 'delete', found);
+    if (aside !== undefined) await this.options.disk.removeAsync(aside);
   }
 
   /**
@@ -43,15 +66,22 @@ export class DirectoryAsides {
     const name = found ?? served ?? findPartition(this.options, topicId, partition);
     if (!name) return undefined;
     this.logs.remove(topicId, partition);
-    await log?.close().catch((error: unknown) => {
+    if (log && kind === 'delete') this.unflushed.add(name);
+    await this.close(log, kind).catch((error: unknown) => {
       logger.warn('a log that is set aside did not close cleanly', { partition: name, error });
     });
     const { topic } = parsePartitionName(name) ?? { topic: name };
     const target = this.place({ topic, partition, topicId, kind });
     disk.rename(`${directory}/${name}`, target);
     this.logs.mended(name);
-    await disk.syncDirectory(directory);
+    await this.sync.run();
+    this.unflushed.delete(name);
     return target;
+  }
+
+  /** What is about to be deleted need not reach the device first. */
+  private async close(log: Log | undefined, kind: AsideKind): Promise<void> {
+    await (kind === 'delete' ? log?.discard() : log?.close());
   }
 
   /** Removes it where what is to take its place could not become as large. */

@@ -27,6 +27,8 @@ export interface Disk {
   rename(from: string, to: string): void;
   /** A file, or a directory with all that is in it. No error when it does not exist. */
   remove(path: string): void;
+  /** As `remove`, through the thread pool: for what has many files, or large ones. Not atomic. */
+  removeAsync(path: string): Promise<void>;
   /** Makes creations, renames and removals in this directory durable. */
   syncDirectory(directory: string): Promise<void>;
   /**

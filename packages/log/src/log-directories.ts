@@ -128,7 +128,10 @@ export class LogDirectories implements LogStore {
   }
 
   async delete(topicId: string, partition: number): Promise<void> {
-    await this.giveUp({ topicId, partition }, (directory) => directory.delete(topicId, partition));
+    const topic = this.get(topicId, partition)?.topic;
+    await this.giveUp({ topicId, partition }, (directory) =>
+      directory.delete(topicId, partition, topic),
+    );
   }
 
   async moveAside(topicId: string, partition: number): Promise<void> {

@@ -182,13 +182,12 @@ export class LogDirectory implements LogStore {
     );
   }
 
-  delete(topicId: string, partition: number): Promise<void> {
-    return this.change(async () => {
-      this.asides.remove('stray', topicId, partition);
-      this.asides.remove('damaged', topicId, partition);
-      const aside = await this.asides.move(topicId, partition, 'delete');
-      if (aside !== undefined) this.options.disk.remove(aside);
-    });
+  /** @param topic its name, where it is known: then others are deleted and created meanwhile. */
+  delete(topicId: string, partition: number, topic?: string): Promise<void> {
+    const known = topic ?? this.present.get(topicId, partition)?.topic;
+    const name = known === undefined ? undefined : partitionName(known, partition);
+    const work = () => this.whileOpen(() => this.asides.delete(topicId, partition));
+    return name === undefined ? this.changes.exclusive(work) : this.changes.beside(name, work);
   }
 
   moveAside(topicId: string, partition: number): Promise<void> {
@@ -340,7 +339,8 @@ export class LogDirectory implements LogStore {
       await this.logCheckpoints.write();
       const sound = failed.length === 0 && logs.every((log) => log.failure === undefined);
       // The marker vouches for every log, so also for those that could not be loaded.
-      if (!options.clean || !sound || this.present.someAreBroken) return;
+      const isWhole = !this.present.someAreBroken && !this.asides.someAreUnflushed;
+      if (!options.clean || !sound || !isWhole) return;
       await writeMarker(disk, directory, { brokerEpoch: options.brokerEpoch });
     } finally {
       unlockQuietly(this.prepared.lock, this.options.logger, this.failure !== undefined);

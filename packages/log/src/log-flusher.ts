@@ -146,6 +146,14 @@ export class LogFlusher {
     await this.syncDirectory();
   }
 
+  /** What is under way ends; nothing is tried again. */
+  async stop(): Promise<void> {
+    this.retryTimer?.cancel();
+    await this.settling?.catch(() => undefined); // the log is closed: nobody needs it
+    while (this.working) await (this.running ?? this.next)?.done.catch(() => undefined);
+    this.retryTimer?.cancel();
+  }
+
   private async settleNow(): Promise<void> {
     while (!this.isSettled) {
       await this.flushTo(this.point);

@@ -227,6 +227,19 @@ export class Log implements PartitionLog {
     return this.closing;
   }
 
+  /** Closes without bringing anything to the device: its files are about to be deleted. Idempotent, as is `close`. */
+  discard(): Promise<void> {
+    this.closing ??= this.closeUnflushed();
+    return this.closing;
+  }
+
+  private async closeUnflushed(): Promise<void> {
+    const { health, segments, flusher } = this.state;
+    health.close();
+    await flusher.stop();
+    for (const segment of segments.all) segment.close();
+  }
+
   private async flushAndClose(): Promise<void> {
     const { health, segments, producers, flusher } = this.state;
     health.close();

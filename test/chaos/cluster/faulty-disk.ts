@@ -56,6 +56,10 @@ export class FaultyDisk implements Disk {
     this.disk.remove(path);
   }
 
+  async removeAsync(path: string): Promise<void> {
+    await this.disk.removeAsync(path);
+  }
+
   async syncDirectory(directory: string): Promise<void> {
     await pause(this.faults().syncDelayMs);
     await this.disk.syncDirectory(directory);

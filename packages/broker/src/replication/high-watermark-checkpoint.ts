@@ -1,6 +1,6 @@
 /**
  * Writes every partition's HW to disk now and then, so that a restarted broker starts from a known one.
- * Invariant: one write at a time; a write that fails is tried again at the next turn. Called by ReplicaManager.
+ * Invariant: one write at a time, which tells what is so after it was asked for; a write that fails is tried again at the next turn. Called by ReplicaManager.
  */
 import type { Clock, Logger, Timer } from '@tributary/common';
 import type { LogStore } from '@tributary/log';
@@ -17,6 +17,8 @@ export interface HighWatermarkCheckpointOptions {
 export class HighWatermarkCheckpoint {
   private timer: Timer | undefined;
   private writing: Promise<void> = Promise.resolve();
+  /** Begins when the one that is under way has ended. */
+  private next: Promise<void> | undefined;
   private failed = false;
 
   constructor(private readonly options: HighWatermarkCheckpointOptions) {}
@@ -35,10 +37,15 @@ export class HighWatermarkCheckpoint {
     this.timer = undefined;
   }
 
-  /** Never rejects. */
+  /** Never rejects. All who ask while one is under way share the next one. */
   write(): Promise<void> {
-    this.writing = this.writing.then(() => this.writeNow());
-    return this.writing;
+    if (this.next) return this.next;
+    const next = this.writing.then(() => {
+      this.next = undefined;
+      return this.writeNow();
+    });
+    this.next = this.writing = next;
+    return next;
   }
 
   private async writeNow(): Promise<void> {

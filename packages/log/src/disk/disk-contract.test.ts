@@ -112,6 +112,14 @@ describe.each(kinds)('%s', (kind, make) => {
     });
   });
 
+  test('removal through the thread pool takes all that is in it, and forgives what is not there', async () => {
+    disk.makeDirectory(`${root}/d/e`);
+    disk.openFile(`${root}/d/e/a`, { create: true }).close();
+    disk.openFile(`${root}/f`, { create: true }).close();
+    await Promise.all(['d', 'f', 'none'].map((name) => disk.removeAsync(`${root}/${name}`)));
+    expect(disk.list(root)).toEqual([]);
+  });
+
   test('rename replaces a file, moves a directory, and an open file goes along', () => {
     for (const name of ['new', 'old']) {
       const file = disk.openFile(`${root}/${name}`, { create: true });

@@ -1,4 +1,9 @@
-import { DeviceSlotsTable, READS_PER_DEVICE, SYNCS_PER_DEVICE } from './node-disk-device';
+import {
+  DeviceSlotsTable,
+  READS_PER_DEVICE,
+  REMOVALS_PER_DEVICE,
+  SYNCS_PER_DEVICE,
+} from './node-disk-device';
 
 /** Calls that never end, as on a device that does not answer; how many of them began. */
 function hang(run: (call: () => Promise<void>) => Promise<void>, calls: number): number {
@@ -18,6 +23,12 @@ test('a device that hangs keeps a few threads, for syncs and for reads; another 
   expect(hang((call) => devices.of(1).reads.run(call), 100)).toBe(READS_PER_DEVICE);
   await expect(devices.of(2).syncs.run(() => Promise.resolve('synced'))).resolves.toBe('synced');
   await expect(devices.of(2).reads.run(() => Promise.resolve('read'))).resolves.toBe('read');
+});
+
+test('removals that hang leave slots for syncs', async () => {
+  const { removals, syncs } = new DeviceSlotsTable().of(1);
+  expect(hang((call) => removals.run(() => syncs.run(call)), 100)).toBe(REMOVALS_PER_DEVICE);
+  await expect(syncs.run(() => Promise.resolve('synced'))).resolves.toBe('synced');
 });
 
 test('three devices that hang leave threads of the pool for the others', () => {

@@ -7,10 +7,14 @@ import { SyncSlots } from '../sync-slots';
 /** Below the size of the pool, which the broker process sets to 32: three devices may hang and leave room for a fourth. */
 export const SYNCS_PER_DEVICE = 6;
 export const READS_PER_DEVICE = 4;
+/** Of the syncs: what is removed may take long, and must not keep the others from the device. */
+export const REMOVALS_PER_DEVICE = 2;
 
 export interface DeviceSlots {
   readonly syncs: SyncSlots;
   readonly reads: SyncSlots;
+  /** Each takes a slot of the syncs, too, and no sync ever one of these. */
+  readonly removals: SyncSlots;
 }
 
 export class DeviceSlotsTable {
@@ -21,6 +25,7 @@ export class DeviceSlotsTable {
     const slots = this.byDevice.get(device) ?? {
       syncs: new SyncSlots(SYNCS_PER_DEVICE),
       reads: new SyncSlots(READS_PER_DEVICE),
+      removals: new SyncSlots(REMOVALS_PER_DEVICE),
     };
     this.byDevice.set(device, slots);
     return slots;

@@ -55,6 +55,18 @@ export class NodeDisk implements Disk {
     onDisk('remove', path, () => fs.rmSync(path, { recursive: true, force: true }));
   }
 
+  async removeAsync(path: string): Promise<void> {
+    const found = statOf(path);
+    if (!found) return;
+    const { removals, syncs } = this.devices.of(found.dev);
+    const remove = (): Promise<void> => fs.promises.rm(path, { recursive: true, force: true });
+    try {
+      await removals.run(() => syncs.run(remove));
+    } catch (error) {
+      throw diskError(error, 'remove', path);
+    }
+  }
+
   async syncDirectory(directory: string): Promise<void> {
     try {
       const handle = await fs.promises.open(directory, 'r');

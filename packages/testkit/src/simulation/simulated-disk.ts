@@ -147,6 +147,10 @@ export class SimulatedDisk implements Disk {
       makeDirectory: checked((path: string) => this.makeDirectory(path)),
       rename: checked((from: string, to: string) => this.rename(from, to)),
       remove: checked((path: string) => this.remove(path)),
+      removeAsync: async (path: string) => {
+        this.checkLife(life, path);
+        await this.removeAsync(path);
+      },
       syncDirectory: async (path: string) => {
         this.checkLife(life, path);
         await this.syncDirectory(path);
@@ -195,6 +199,13 @@ export class SimulatedDisk implements Disk {
   remove(path: string): void {
     this.enter('remove', path);
     this.tree.remove(path);
+  }
+
+  async removeAsync(path: string): Promise<void> {
+    const { life } = this;
+    await Promise.resolve();
+    this.checkLife(life, path);
+    this.remove(path);
   }
 
   async syncDirectory(directory: string): Promise<void> {
