@@ -1,6 +1,7 @@
 import { silentLogger } from '@tributary/common';
 import { methods, type MessageStream } from '@tributary/protocol';
 import { Broker } from './broker';
+import { defaultControlLimits } from './control-limits';
 import { RecordedReplicas, sessionTimeoutMs, TestCluster } from './control-cluster.fixture';
 
 describe('three brokers, control plane only', () => {
@@ -116,7 +117,21 @@ describe('three brokers, control plane only', () => {
     await cluster.createTopic(2, 'payments', 1, 3);
   });
 
-  it('without coordinator and controller a broker is isolated, with either it is not', async () => {
+  it('with the coordinator or the controller alone no broker is isolated, however long the other is silent', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    const isolated = (): number[] => [1, 2, 3].filter((id) => cluster.node(id).replicas().isolated);
+    cluster.ensemble.halt();
+    await cluster.clock.advance(3 * defaultControlLimits.zombieGraceMs);
+    expect(isolated()).toEqual([]);
+    cluster.ensemble.resume();
+    await cluster.clock.advance(1_000);
+    for (const other of [1, 2]) cluster.network.partition('host-3', `host-${other}`);
+    await cluster.clock.advance(3 * defaultControlLimits.zombieGraceMs);
+    expect(isolated()).toEqual([]);
+  });
+
+  it('without coordinator and controller a broker is isolated, until it is in contact again', async () => {
     const cluster = new TestCluster();
     await cluster.start(1, 2, 3);
     cluster.ensemble.disconnect(cluster.node(3).coordinator);

@@ -17,8 +17,10 @@ class Candidate {
   readonly clock = new SimulatedClock();
   /** Attempts that wait for their answer: the reign that was to be replaced, if any. */
   readonly attempts: { replacing: CurrentController | undefined; answer(result: ElectionResult): void }[] = []; // prettier-ignore
-  readonly terms: { epoch: number; stopped: boolean; resigned(why: string): void }[] = [];
+  readonly terms: { epoch: number; stopped: boolean; asked: string[]; resigned(why: string): void }[] = []; // prettier-ignore
   readonly elector: ControllerElector;
+  private current: CurrentController | undefined;
+  private onChange: (current: CurrentController | undefined) => void = () => undefined;
 
   constructor() {
     const { clock } = this;
@@ -32,13 +34,21 @@ class Candidate {
       logger: silentLogger,
       limits,
       makeController: ({ controllerEpoch: epoch }, resigned) => {
-        const term = { epoch, stopped: false, resigned };
+        const asked: string[] = [];
+        const term = { epoch, stopped: false, asked, resigned };
         this.terms.push(term);
         const stop = (): void => void (term.stopped = true);
-        return { start: async () => undefined, stop } as unknown as Controller;
+        const resign = (why: string): void => void asked.push(why);
+        return { start: async () => undefined, stop, resign } as unknown as Controller;
       },
       onFollow: () => undefined,
     });
+  }
+
+  /** @param current what a look would find. */
+  seen(current: CurrentController, told: CurrentController): void {
+    this.current = current;
+    this.onChange(told);
   }
 
   async answer(result: ElectionResult): Promise<void> {
@@ -52,8 +62,11 @@ class Candidate {
         new Promise((answer) => this.attempts.push({ replacing, answer })),
       epoch: async () => 0,
       resign: async () => undefined,
-      current: async () => undefined,
-      watch: () => ({ stop: () => undefined }),
+      current: async () => this.current,
+      watch: (onChange) => {
+        this.onChange = onChange;
+        return { stop: () => undefined };
+      },
     };
   }
 }
@@ -81,6 +94,21 @@ describe('a candidate for the office', () => {
     await one.clock.advance(0);
     await one.answer({ won: true, fence: fenceOf(2) });
     expect(one.terms).toMatchObject([{ epoch: 2, stopped: false }]);
+  });
+
+  it('in office looks again when the watch tells of another one, and resigns if that is so', async () => {
+    const one = new Candidate();
+    one.elector.enable();
+    await one.clock.advance(0);
+    await one.answer({ won: true, fence: fenceOf(1) });
+    const another = { brokerId: 2, controllerEpoch: 2 };
+    // A watch may be late, and tell what is over.
+    one.seen({ brokerId: 1, controllerEpoch: 1 }, another);
+    await one.clock.advance(0);
+    expect(one.terms[0]?.asked).toEqual([]);
+    one.seen(another, another);
+    await one.clock.advance(0);
+    expect(one.terms[0]?.asked).toEqual(['another controller is in office']);
   });
 
   it('that has resigned gives others a moment: until then it neither stands nor replaces anybody', async () => {

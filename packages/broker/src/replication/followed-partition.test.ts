@@ -132,6 +132,8 @@ describe('a followed partition', () => {
     f.follower.onPush(f.push({ leaderEpoch: 2 }));
     const mark = { ...f.push(), attachId: 77, highWatermark: 2 };
     f.follower.onMark(mark);
+    f.follower.onDetached({ topicId: 'id', partition: 0, attachId: 77, error: null });
+    expect(f.follower.attached).toBe(true);
     expect(f.log.logEndOffset).toBe(2);
     expect(f.partition.state.highWatermark).toBe(1);
     expect(f.sent).toHaveLength(before);

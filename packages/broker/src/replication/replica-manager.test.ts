@@ -70,6 +70,24 @@ describe('what lies on the disks', () => {
     await w.close();
   });
 
+  it('one that is stopped and not deleted keeps its data, and takes no role in that epoch or an older one (KAFKA-9539)', async () => {
+    const w = await dataWorld([1, 2]);
+    await w.cluster.createTopic([[1, 2]], { 'min.insync.replicas': '1' });
+    await w.within(w.cluster.produce(1, ['a']));
+    const manager = w.cluster.manager(1);
+    const { brokerEpoch } = manager.acceptor();
+    const which = { topic: 'orders', topicId: TOPIC_ID, partition: 0, leaderEpoch: 4 };
+    const [result] = await manager.stopReplicas([{ ...which, brokerEpoch, deleteData: false }]);
+    expect(result).toMatchObject({ dataDeleted: false, error: null });
+    expect(w.values(1)).toEqual(['a']);
+    const state = { ...w.cluster.state(), partitionEpoch: 9 };
+    await manager.apply([{ ...state, leaderEpoch: 3 }], w.cluster.image());
+    expect(w.cluster.partition(1).state.role).toBe('offline');
+    await manager.apply([{ ...state, leaderEpoch: 5 }], w.cluster.image());
+    expect(w.cluster.partition(1).state.role).toBe('leader');
+    await w.close();
+  });
+
   it('HWs are written every few seconds and at close, and a restart begins with them', async () => {
     const w = await dataWorld([1, 2]);
     await w.cluster.createTopic([[1, 2]]);

@@ -268,6 +268,22 @@ describe('fences', () => {
     await w.close();
   });
 
+  it('a leader that the assignment leaves out leads no more, and who waits hears so', async () => {
+    const w = await dataWorld([1, 2, 3]);
+    await w.cluster.createTopic([[1, 2, 3]]);
+    w.network.partition('b1', 'b2');
+    w.network.partition('b1', 'b3');
+    const waiting = w.cluster.produce(1, ['a'], { timeoutMs: 60_000 });
+    await w.clock.advance(10);
+    const now = { leader: 2, isr: [2, 3], replicas: [2, 3], leaderEpoch: 1, partitionEpoch: 1 };
+    await w.cluster.change([{ ...w.cluster.state(), ...now }]);
+    const { error } = await w.within(waiting, 100);
+    expect(error).toMatchObject({ code: 'NOT_LEADER', outcome: 'MAYBE_WRITTEN' });
+    const late = await w.within(w.cluster.produce(1, ['b'], { acks: 1 }));
+    expect(late.error).toMatchObject({ code: 'NOT_LEADER', outcome: 'NOT_WRITTEN' });
+    await w.close();
+  });
+
   it('an older state of the same partition is ignored (KAFKA-1188)', async () => {
     const w = await dataWorld([1, 2]);
     await w.cluster.createTopic([[1, 2]]);

@@ -141,6 +141,12 @@ describe.each(clientAsks)('a higher leader epoch, shown by %s', (name) => {
     expect(w.cluster.asked).toMatchObject([
       { leaderEpoch: 2, isr: [{ brokerId: 1 }, { brokerId: 2 }] },
     ]);
+    // However many claims there are, it asks at most twice a second.
+    const before = w.clock.now();
+    for (let n = 0; n < 20; n += 1) await ask(w, { leaderEpoch: 3 });
+    const halfSeconds = Math.ceil((w.clock.now() - before) / 500);
+    expect(halfSeconds).toBeLessThan(10);
+    expect(w.cluster.asked.length).toBeLessThanOrEqual(1 + halfSeconds);
     // It is not so: a client that is wrong ends no leadership.
     await w.clock.advance(5_000);
     expect(w.cluster.partition(1).state.role).toBe('leader');
