@@ -164,6 +164,17 @@ describe('a controller that is lost', () => {
     await cluster.until(() => /resigns/.test(said(cluster, 1).at(-1) ?? ''), 1_000);
   });
 
+  it('deposed and alive, it resigns when a broker refuses its stream as one of the past', async () => {
+    const cluster = new TestCluster();
+    await cluster.start(1, 2, 3);
+    // Neither of the two can ask the coordinator.
+    for (const id of [1, 2]) cluster.ensemble.disconnect(cluster.node(id).coordinator);
+    await dialAsController(cluster, 2, 99);
+    await cluster.until(() => /resigns/.test(said(cluster, 1).at(-1) ?? ''), 3_000);
+    const why = cluster.node(1).broker.decisions().at(-1)?.why;
+    expect(why).toMatch('99');
+  });
+
   it('it stays in office where the coordinator knows that the epoch claimed never began', async () => {
     const cluster = new TestCluster();
     await cluster.start(1, 2, 3);
@@ -411,6 +422,20 @@ describe('what counts as a loss', () => {
     expect(follower.asked).toEqual([1, 0]);
     follower.hear();
     await follower.world.advance(1_000);
+    expect(follower.replaced).toEqual([]);
+  });
+
+  it('this process stood still in the delay before: what was found is old, and looked for again', async () => {
+    const follower = new Follower();
+    follower.brokers = [0, 1, 2];
+    follower.answers.set(1, refused).set(0, lost);
+    follower.break();
+    await follower.world.advance(0);
+    follower.clock.pause();
+    await follower.world.advance(20_000);
+    follower.answers.set(1, heard);
+    follower.clock.resume();
+    await follower.world.advance(5_000);
     expect(follower.replaced).toEqual([]);
   });
 
