@@ -106,7 +106,7 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
     ...dataPlane.handlers,
     receiver.handler,
     succession.handler,
-    metadataHandler({ metadata, clusterId }),
+    metadataHandler({ metadata, clusterId, clock }),
     ids.handler,
     ...groupHandlers({ groupStore, clock, logger, acceptor }),
     ...adminHandlers({

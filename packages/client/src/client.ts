@@ -60,6 +60,7 @@ export class Client implements AsyncDisposable {
       metadata: new MetadataCache(clock, random, this.access.source, {
         requestTimeoutMs,
         waitForTopic,
+        closing: this.closing.signal,
       }),
       connections: this.access.connections,
       groups: () => this.access.groups(this.context),

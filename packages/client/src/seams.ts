@@ -58,10 +58,27 @@ export interface TopicView {
   readonly configs: Readonly<Record<string, string>>;
 }
 
+/** A partition whose leader failed, or that has none. */
+export interface AwaitedLeader {
+  readonly topic: string;
+  readonly partition: number;
+  /** The last one known. */
+  readonly leaderEpoch: number;
+}
+
 /** What one look at the cluster gives. Two implementations: from the coordinator, from any broker. */
 export interface MetadataSource {
   /** topics undefined: all. A topic that does not exist is absent from the answer. */
   read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot>;
+  /**
+   * The topics of `awaited`, once one of them has a leader in a later epoch, or after `maxWaitMs`. Of their other partitions
+   * it may know nothing: leader epoch -1.
+   */
+  readNext(
+    awaited: readonly AwaitedLeader[],
+    maxWaitMs: number,
+    deadline: Deadline,
+  ): Promise<ClusterSnapshot>;
   /** Any broker to talk to when no partition is meant (admin, producer ids, groups); another one each `attempt`. */
   anyBroker(attempt: number, deadline: Deadline): Promise<BrokerNode>;
   /** What the last read said is known to be old: the next one asks another broker, where there is a choice. */
@@ -78,7 +95,7 @@ export interface ClusterSnapshot {
 
 /**
  * Read on demand, cached; one refresh in flight at a time. A lower leader epoch of the same topic id is
- * never accepted. Watches nothing.
+ * never accepted. Looks out for the next leader only of partitions whose leader failed, or that have none.
  */
 export interface ClusterMetadata {
   /** Waits (with backoff) until the topic exists, or UNKNOWN_TOPIC at the deadline if `waitForTopic` is false or it never came. */
@@ -93,6 +110,11 @@ export interface ClusterMetadata {
   ): Promise<PartitionView & { leader: BrokerNode }>;
   /** A broker refused or vanished: forget this leader (or take the hint that the error carries), refresh soon. */
   reportFailure(topic: string, partition: number, leaderEpoch: number, error: TributaryError): void;
+  /**
+   * Calls once, when a leader in an epoch later than this is known; soon, where somebody reported a failure or waits in
+   * `leader`. Answers how to call that off.
+   */
+  onLeader(awaited: AwaitedLeader, call: () => void): () => void;
   /** Begins a read of this topic where the last one is long ago. Waits for nothing. */
   refreshIfOld(topic: string): void;
   /** Forces a fresh read of these topics. */

@@ -197,8 +197,14 @@ export type PartitionStateWriteResult =
   | { readonly ok: false; readonly current: VersionedPartitionState | undefined };
 
 export interface PartitionStateStore {
-  /** All states of one topic, by partition. */
-  read(topic: string): Promise<VersionedPartitionState[]>;
+  /** All states of one topic, or of these partitions of it, by partition. */
+  read(topic: string, only?: readonly number[]): Promise<VersionedPartitionState[]>;
+  /** Calls back with the state now and after each change that is seen, until it is stopped; undefined: there is none. */
+  watch(
+    topic: string,
+    partition: number,
+    onChange: (state: StoredPartitionState | undefined) => void,
+  ): Watch;
   /**
    * Bounded, pipelined multis, each with a check of the fence; one result per write, in order. A partition
    * that lost its compare-and-set does not hold up the others. Lost replies are read back. Throws

@@ -7,7 +7,7 @@
  */
 import { hasCode, TributaryError } from '@tributary/common';
 import { checkFence, fencedMulti, refusedOperation } from './controller-writes';
-import type { Coordinator, MultiOperation, MultiResult } from './coordinator';
+import type { Coordinator, MultiOperation, MultiResult, Watch } from './coordinator';
 import { replyWasLost } from './coordinator-errors';
 import { decodePartitionState, decodeTopic, encodePartitionState, paths } from './layout';
 import type {
@@ -47,11 +47,21 @@ interface PlannedOperation {
 class CoordinatedPartitionStateStore implements PartitionStateStore {
   constructor(private readonly coordinator: Coordinator) {}
 
-  async read(topic: string): Promise<VersionedPartitionState[]> {
-    const names = (await this.coordinator.children(paths.partitions(topic))) ?? [];
+  async read(topic: string, only?: readonly number[]): Promise<VersionedPartitionState[]> {
+    const names = only ?? (await this.coordinator.children(paths.partitions(topic))) ?? [];
     const partitions = names.map(Number).sort((a, b) => a - b);
     const states = await Promise.all(partitions.map((each) => this.readOne(topic, each)));
     return states.filter((state) => state !== undefined);
+  }
+
+  watch(
+    topic: string,
+    partition: number,
+    onChange: (state: StoredPartitionState | undefined) => void,
+  ): Watch {
+    return this.coordinator.watchData(paths.partitionState(topic, partition), (node) =>
+      onChange(node && decodePartitionState(topic, partition, node.data)),
+    );
   }
 
   async write(

@@ -1,5 +1,9 @@
 import { TributaryError } from '@tributary/common';
-import type { PartitionStateStore, PartitionStateWriteResult } from '@tributary/coordination';
+import type {
+  PartitionStateStore,
+  PartitionStateWriteResult,
+  Watch,
+} from '@tributary/coordination';
 import { settle } from '@tributary/testkit';
 import type { KeyedWrite } from './controller-effect';
 import { maxWritesPerBatch, StateWriter } from './state-writer';
@@ -20,6 +24,10 @@ class HeldStore implements PartitionStateStore {
 
   read(): Promise<never[]> {
     return Promise.resolve([]);
+  }
+
+  watch(): Watch {
+    throw new Error('nobody watches here');
   }
 
   async write(_: unknown, writes: readonly KeyedWrite[]): Promise<PartitionStateWriteResult[]> {

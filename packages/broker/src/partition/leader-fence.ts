@@ -19,6 +19,9 @@ export function requireLeading(
   { name, brokerId, leader }: AskedReplica,
 ): LeaderState {
   if (state.role !== 'leader') {
+    // Who asks may have heard of our leadership before it began here.
+    if (state.role === 'follower' && leaderEpoch > state.leaderEpoch)
+      throw unknownEpoch(name, leaderEpoch, state.leaderEpoch);
     const message = `broker ${brokerId} does not lead ${name}`;
     throw new TributaryError('NOT_LEADER', message, { leader: leader() });
   }
@@ -27,9 +30,11 @@ export function requireLeading(
     const message = `leader epoch ${leaderEpoch} of ${name} is over, ${own} is now`;
     throw new TributaryError('FENCED_LEADER_EPOCH', message, { leader: leader() });
   }
-  if (leaderEpoch > own) {
-    const message = `leader epoch ${leaderEpoch} of ${name} is not known here, ${own} is`;
-    throw new TributaryError('UNKNOWN_LEADER_EPOCH', message);
-  }
+  if (leaderEpoch > own) throw unknownEpoch(name, leaderEpoch, own);
   return state;
+}
+
+function unknownEpoch(name: string, leaderEpoch: number, own: number): TributaryError {
+  const message = `leader epoch ${leaderEpoch} of ${name} is not known here, ${own} is`;
+  return new TributaryError('UNKNOWN_LEADER_EPOCH', message);
 }

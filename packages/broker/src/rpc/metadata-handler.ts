@@ -1,10 +1,11 @@
 /**
- * Metadata: who leads what, and where it listens; from this broker's image alone. Called by clients that find
- * their leaders through a broker.
+ * Metadata: who leads what, and where it listens; from this broker's image alone. An answer can wait for the next leader of
+ * a partition, as a fetch waits for records. Called by clients that find their leaders through a broker.
  */
 import {
   methods,
   unaryHandler,
+  type AwaitedLeader,
   type CallContext,
   type Handler,
   type MetadataRequest,
@@ -12,28 +13,63 @@ import {
   type TopicMetadataInput,
   toWireError,
 } from '@tributary/protocol';
-import { shownTopic, TributaryError } from '@tributary/common';
+import { Deadline, hasCode, shownTopic, TributaryError, type Clock } from '@tributary/common';
 import type { MetadataCache } from '../metadata/metadata-cache';
 import type { MetadataImage } from '../metadata/metadata-image';
 import { endpointOn, listenerFor } from './listener-endpoints';
 
 /** Topics that one request may name. */
 export const maxTopicsPerRequest = 10_000;
+/** Partitions whose next leader one request may wait for. */
+export const maxAwaitedLeaders = 10_000;
+/** Longest wait for one of them. */
+export const maxLeaderWaitMs = 1_000;
 
 export interface MetadataHandlerOptions {
   readonly metadata: MetadataCache;
   readonly clusterId: string;
+  readonly clock: Clock;
 }
 
 export function metadataHandler(options: MetadataHandlerOptions): Handler {
-  return unaryHandler(methods.broker.metadata, async (request, context) =>
-    answerMetadata(options, request, context),
-  );
+  return unaryHandler(methods.broker.metadata, async (request, context) => {
+    await nextLeader(options, request, context);
+    return answerMetadata(options, request, context);
+  });
+}
+
+/** Resolves without one, too: when the wait is over, or when too many wait already. */
+async function nextLeader(
+  { metadata, clock }: MetadataHandlerOptions,
+  { awaited, maxWaitMs }: MetadataRequest,
+  { signal }: CallContext,
+): Promise<void> {
+  if (awaited.length > maxAwaitedLeaders) {
+    const message = `${awaited.length} leaders are awaited in one request, at most ${maxAwaitedLeaders}`;
+    throw new TributaryError('INVALID_ARGUMENT', message);
+  }
+  if (awaited.length === 0 || maxWaitMs <= 0 || !metadata.known) return;
+  const deadline = Deadline.after(clock, Math.min(maxWaitMs, maxLeaderWaitMs), signal);
+  const isThere = (image: MetadataImage): boolean => awaited.some((one) => hasLeader(image, one));
+  try {
+    await metadata.waitFor(isThere, deadline, 'a leader');
+  } catch (error) {
+    if (!hasCode(error, 'TIMEOUT', 'OVERLOADED')) throw error;
+  }
+}
+
+function hasLeader(
+  image: MetadataImage,
+  { topic, partition, leaderEpoch }: AwaitedLeader,
+): boolean {
+  const topicId = image.topicByName(topic)?.topicId;
+  const state = topicId === undefined ? undefined : image.partition(topicId, partition);
+  return !state || (state.leader >= 0 && state.leaderEpoch > leaderEpoch);
 }
 
 export function answerMetadata(
-  options: MetadataHandlerOptions,
-  request: MetadataRequest,
+  options: Pick<MetadataHandlerOptions, 'metadata' | 'clusterId'>,
+  request: Pick<MetadataRequest, 'topics' | 'allTopics' | 'listener'>,
   context: CallContext,
 ): MetadataResponseInput {
   if (request.topics.length > maxTopicsPerRequest) {

@@ -40,7 +40,7 @@ export class ClusterAccess {
     const given = options.coordinator;
     const coordinator = new LazyCoordinator(world, () => given ?? connect(world, config));
     this.coordinator = coordinator;
-    this.source = new CoordinatorSource((deadline) => coordinator.nouns(deadline), {
+    this.source = new CoordinatorSource(world.clock, (deadline) => coordinator.nouns(deadline), {
       listener: listener ?? DEFAULT_LISTENER,
     });
   }

@@ -48,6 +48,8 @@ interface Tracked {
   located: boolean;
   failures: number;
   notBefore: number;
+  /** Looks out for the next leader during the pause after a failure. */
+  forgetLeader: (() => void) | undefined;
 }
 
 interface Target {
@@ -71,13 +73,15 @@ export class Fetcher {
   ) {}
 
   add(cursor: PartitionCursor): void {
-    const fresh = { errand: undefined, located: true, failures: 0, notBefore: 0 };
+    const fresh = { errand: undefined, located: true, failures: 0, notBefore: 0, forgetLeader: undefined }; // prettier-ignore
     this.tracked.set(cursor.key, { cursor, ...fresh });
     this.wake();
   }
 
   remove(cursor: PartitionCursor): void {
-    if (this.tracked.get(cursor.key)?.cursor !== cursor) return;
+    const tracked = this.tracked.get(cursor.key);
+    if (tracked?.cursor !== cursor) return;
+    tracked.forgetLeader?.();
     this.tracked.delete(cursor.key);
     if (this.tracked.size === 0) this.closeStreams();
   }
@@ -96,6 +100,7 @@ export class Fetcher {
     this.closed = true;
     this.stop.abort();
     this.timer?.cancel();
+    for (const { forgetLeader } of this.tracked.values()) forgetLeader?.();
     this.tracked.clear();
     this.closeStreams();
   }
@@ -261,12 +266,18 @@ export class Fetcher {
     tracked.notBefore = clock.now() + delayMs;
     tracked.failures += 1;
     tracked.located = false;
+    tracked.forgetLeader?.();
     logger.debug('fetch failed', { topic, partition, code, error: error.message });
     switch (reactionTo(code)) {
       case 'again':
         break;
       case 'locate':
-        if (leaderEpoch >= 0) metadata.reportFailure(topic, partition, leaderEpoch, error);
+        if (leaderEpoch < 0) break;
+        metadata.reportFailure(topic, partition, leaderEpoch, error);
+        tracked.forgetLeader = metadata.onLeader({ topic, partition, leaderEpoch }, () => {
+          tracked.notBefore = clock.now();
+          this.wake();
+        });
         break;
       case 'out of range':
       case 'truncated':

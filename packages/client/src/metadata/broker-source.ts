@@ -7,10 +7,12 @@ import type { Clock, Deadline, Random } from '@tributary/common';
 import {
   methods,
   type Address,
+  type MetadataRequestInput,
   type MetadataResponse,
   type PartitionMetadata,
 } from '@tributary/protocol';
 import type {
+  AwaitedLeader,
   BrokerConnections,
   BrokerNode,
   ClusterSnapshot,
@@ -50,9 +52,28 @@ export class BrokerSource implements MetadataSource {
     this.anyTurn = Math.floor(random.next() * ANY_TURN_SPREAD);
   }
 
-  async read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot> {
+  read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot> {
+    return this.tour(topics, {}, deadline);
+  }
+
+  readNext(
+    awaited: readonly AwaitedLeader[],
+    maxWaitMs: number,
+    deadline: Deadline,
+  ): Promise<ClusterSnapshot> {
+    const topics = [...new Set(awaited.map(({ topic }) => topic))];
+    return this.tour(topics, { awaited: [...awaited], maxWaitMs }, deadline);
+  }
+
+  private async tour(
+    topics: readonly string[] | undefined,
+    wait: Pick<MetadataRequestInput, 'awaited' | 'maxWaitMs'>,
+    deadline: Deadline,
+  ): Promise<ClusterSnapshot> {
     if (this.doubted) this.turn += 1;
     this.doubted = false;
+    const { listener = '' } = this.options;
+    const asked = { topics: [...(topics ?? [])], allTopics: topics === undefined, listener };
     let failure: TributaryError | undefined;
     for (let tour = 0; tour < METADATA_TOURS; tour += 1) {
       const candidates = this.candidates();
@@ -61,7 +82,7 @@ export class BrokerSource implements MetadataSource {
         deadline.check('reading metadata');
         const broker = candidates[(first + step) % candidates.length] as BrokerNode;
         try {
-          const response = await this.ask(broker, topics, deadline);
+          const response = await this.ask(broker, { ...wait, ...asked }, deadline);
           this.turn = first + step;
           return this.snapshotOf(response);
         } catch (thrown) {
@@ -108,21 +129,13 @@ export class BrokerSource implements MetadataSource {
 
   private ask(
     broker: BrokerNode,
-    topics: readonly string[] | undefined,
+    request: MetadataRequestInput,
     deadline: Deadline,
   ): Promise<MetadataResponse> {
-    return this.connections.to(broker).call(
-      methods.broker.metadata,
-      {
-        topics: topics ? [...topics] : [],
-        allTopics: topics === undefined,
-        listener: this.options.listener ?? '',
-      },
-      {
-        timeoutMs: Math.max(1, Math.min(METADATA_ATTEMPT_MS, deadline.remainingMs)),
-        ...(deadline.signal ? { signal: deadline.signal } : {}),
-      },
-    );
+    return this.connections.to(broker).call(methods.broker.metadata, request, {
+      timeoutMs: Math.max(1, Math.min(METADATA_ATTEMPT_MS, deadline.remainingMs)),
+      ...(deadline.signal ? { signal: deadline.signal } : {}),
+    });
   }
 
   private snapshotOf(response: MetadataResponse): ClusterSnapshot {

@@ -1,8 +1,9 @@
 /**
  * The MetadataSource of `zookeeper:` clients: reads the znodes. Endpoints are those of the wanted listener,
- * else the first one of a broker. Read on demand, nothing is watched. Called by MetadataCache.
+ * else the first one of a broker. Read on demand; watched are only a few partitions that wait for a leader, while somebody
+ * looks for it. Called by MetadataCache.
  */
-import { TributaryError, type Deadline } from '@tributary/common';
+import { TributaryError, type Clock, type Deadline, type Timer } from '@tributary/common';
 import type {
   BrokerRegistry,
   ControllerElection,
@@ -11,11 +12,20 @@ import type {
   TopicRecord,
   TopicStore,
   VersionedPartitionState,
+  Watch,
 } from '@tributary/coordination';
-import type { BrokerNode, ClusterSnapshot, MetadataSource, TopicView } from '../seams';
+import type {
+  AwaitedLeader,
+  BrokerNode,
+  ClusterSnapshot,
+  MetadataSource,
+  TopicView,
+} from '../seams';
 
 /** Topics whose znodes are read at the same time. */
 export const MAX_PARALLEL_TOPIC_READS = 16;
+/** Of the partitions that wait for a leader: a broker that dies leaves many, which get their next one in the same breath. */
+export const MAX_WATCHED_PARTITIONS = 16;
 
 /** What a client needs of the coordinator; made when it is first used. */
 export interface ClusterNouns {
@@ -35,12 +45,28 @@ export class CoordinatorSource implements MetadataSource {
   private turn = 0;
 
   constructor(
+    private readonly clock: Clock,
     private readonly nouns: (deadline: Deadline) => Promise<ClusterNouns>,
     private readonly options: CoordinatorSourceOptions,
   ) {}
 
   read(topics: readonly string[] | undefined, deadline: Deadline): Promise<ClusterSnapshot> {
     return deadline.race(this.readAll(topics, deadline), 'reading metadata from ZooKeeper');
+  }
+
+  async readNext(
+    awaited: readonly AwaitedLeader[],
+    maxWaitMs: number,
+    deadline: Deadline,
+  ): Promise<ClusterSnapshot> {
+    const nouns = await this.nouns(deadline);
+    await deadline.race(this.nextLeader(nouns.states, awaited, maxWaitMs), 'waiting for a leader');
+    const only = new Map<string, number[]>();
+    for (const { topic, partition } of awaited) {
+      only.set(topic, [...(only.get(topic) ?? []), partition]);
+    }
+    const read = this.readAll([...only.keys()], deadline, only);
+    return deadline.race(read, 'reading metadata from ZooKeeper');
   }
 
   async anyBroker(attempt: number, deadline: Deadline): Promise<BrokerNode> {
@@ -61,9 +87,34 @@ export class CoordinatorSource implements MetadataSource {
     // The coordinator belongs to the client.
   }
 
+  private async nextLeader(
+    states: PartitionStateStore,
+    awaited: readonly AwaitedLeader[],
+    maxWaitMs: number,
+  ): Promise<void> {
+    const watches: Watch[] = [];
+    let timer: Timer | undefined;
+    try {
+      await new Promise<void>((resolve) => {
+        timer = this.clock.setTimer(maxWaitMs, resolve);
+        for (const { topic, partition, leaderEpoch } of awaited.slice(0, MAX_WATCHED_PARTITIONS)) {
+          const watch = states.watch(topic, partition, (state) => {
+            if (!state || (state.leader >= 0 && state.leaderEpoch > leaderEpoch)) resolve();
+          });
+          watches.push(watch);
+        }
+      });
+    } finally {
+      timer?.cancel();
+      for (const watch of watches) watch.stop();
+    }
+  }
+
+  /** @param only of a topic, these partitions alone. */
   private async readAll(
     topics: readonly string[] | undefined,
     deadline: Deadline,
+    only?: ReadonlyMap<string, readonly number[]>,
   ): Promise<ClusterSnapshot> {
     const nouns = await this.nouns(deadline);
     const [registered, controller, clusterId, names] = await Promise.all([
@@ -85,7 +136,9 @@ export class CoordinatorSource implements MetadataSource {
     for (let from = 0; from < names.length; from += MAX_PARALLEL_TOPIC_READS) {
       deadline.check('reading topics from ZooKeeper');
       const some = names.slice(from, from + MAX_PARALLEL_TOPIC_READS);
-      const read = await Promise.all(some.map((name) => readTopic(nouns, name, byId)));
+      const read = await Promise.all(
+        some.map((name) => readTopic(nouns, name, byId, only?.get(name))),
+      );
       for (const view of read) if (view) views.push(view);
     }
     return { clusterId, controllerId: controller?.brokerId, brokers, topics: views };
@@ -112,8 +165,12 @@ async function readTopic(
   nouns: ClusterNouns,
   topic: string,
   brokers: ReadonlyMap<number, BrokerNode>,
+  only: readonly number[] | undefined,
 ): Promise<TopicView | undefined> {
-  const [record, states] = await Promise.all([nouns.topics.get(topic), nouns.states.read(topic)]);
+  const [record, states] = await Promise.all([
+    nouns.topics.get(topic),
+    nouns.states.read(topic, only),
+  ]);
   return record && viewOf(record, states, brokers);
 }
 

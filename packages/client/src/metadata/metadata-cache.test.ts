@@ -1,6 +1,12 @@
-import { Deadline, seededRandom, TributaryError } from '@tributary/common';
+import { Deadline, seededRandom, sharedAbort, sleep, TributaryError } from '@tributary/common';
 import { SimulatedClock } from '@tributary/testkit';
-import type { BrokerNode, ClusterSnapshot, MetadataSource, TopicView } from '../seams';
+import type {
+  AwaitedLeader,
+  BrokerNode,
+  ClusterSnapshot,
+  MetadataSource,
+  TopicView,
+} from '../seams';
 import { METADATA_MAX_AGE_MS, MetadataCache } from './metadata-cache';
 
 const nodes = [1, 2, 3].map((brokerId): BrokerNode => {
@@ -29,6 +35,10 @@ class FakeSource implements MetadataSource {
   failure: TributaryError | undefined;
   delayMs = 0;
   doubts = 0;
+  /** What each look that may wait was for: partition@epoch. */
+  looks: string[] = [];
+  /** False: as a source that does not know how to wait. */
+  waits = true;
 
   constructor(private readonly clock: SimulatedClock) {}
 
@@ -38,6 +48,25 @@ class FakeSource implements MetadataSource {
     if (this.failure) throw this.failure;
     const found = this.topics.filter(({ topic }) => topics === undefined || topics.includes(topic));
     return { clusterId: 'c', controllerId: 1, brokers: nodes, topics: found };
+  }
+
+  /** Waits as a broker does. */
+  async readNext(
+    awaited: readonly AwaitedLeader[],
+    maxWaitMs: number,
+    { signal }: Deadline,
+  ): Promise<ClusterSnapshot> {
+    this.looks.push(awaited.map(({ partition, leaderEpoch }) => `${partition}@${leaderEpoch}`).join(' ')); // prettier-ignore
+    const until = this.clock.now() + maxWaitMs;
+    const isThere = (): boolean =>
+      awaited.some(({ topic, partition, leaderEpoch }) => {
+        const found = this.topics.find((one) => one.topic === topic)?.partitions[partition];
+        return found?.leader !== undefined && found.leaderEpoch > leaderEpoch;
+      });
+    while (this.waits && !this.failure && !isThere() && this.clock.now() < until) {
+      await sleep(this.clock, 1, signal);
+    }
+    return this.read(awaited.map(({ topic }) => topic));
   }
 
   doubt(): void {
@@ -54,12 +83,14 @@ class FakeSource implements MetadataSource {
 function setup(waitForTopic = false) {
   const clock = new SimulatedClock();
   const source = new FakeSource(clock);
+  const closing = sharedAbort();
   const cache = new MetadataCache(clock, seededRandom(1), source, {
     requestTimeoutMs: 1_000,
     waitForTopic,
+    closing: closing.signal,
   });
   const within = (ms: number, signal?: AbortSignal): Deadline => Deadline.after(clock, ms, signal);
-  return { clock, source, cache, within };
+  return { clock, source, cache, within, closing };
 }
 
 describe('reading on demand', () => {

@@ -1,7 +1,7 @@
 /**
  * The ClusterMetadata of a client: answers from the cache, reads on demand, one read in flight at a time.
  * Invariants: see merge-topic.ts; a caller that asked for fresh data gets a read that began after it asked.
- * Watches nothing. Called by producer, consumer and admin.
+ * Called by producer, consumer and admin.
  */
 import {
   backoffMs,
@@ -13,6 +13,7 @@ import {
 } from '@tributary/common';
 import type { Clock, Random } from '@tributary/common';
 import type {
+  AwaitedLeader,
   BrokerNode,
   ClusterMetadata,
   ClusterSnapshot,
@@ -20,16 +21,15 @@ import type {
   PartitionView,
   TopicView,
 } from '../seams';
-import { failoverBackoffMs } from './failover-backoff';
+import { LeaderWatch } from './leader-watch';
 import { mergeFailure, mergeTopic, type CachedTopic } from './merge-topic';
 
 /** Topics in the cache; the one unused for longest goes first. */
 export const MAX_CACHED_TOPICS = 10_000;
 /** A topic that was just created may not have reached every broker: ask again this long. */
 export const UNKNOWN_TOPIC_GRACE_MS = 1_500;
-
-/** Longest wait between looks for a leader, in an outage that lasts. */
-export const MAX_LEADER_POLL_MS = 250;
+/** A look that waits for a leader may take so much longer than it waits: then its source stands still. */
+const LOOK_MARGIN_MS = 1_000;
 
 /** A topic in use is read again after this: partitions may have been added. */
 export const METADATA_MAX_AGE_MS = 60_000;
@@ -37,6 +37,8 @@ export const METADATA_MAX_AGE_MS = 60_000;
 export interface MetadataCacheOptions {
   /** Bound of one read. */
   readonly requestTimeoutMs: number;
+  /** Aborted at the end: nothing is looked out for any more. */
+  readonly closing: AbortSignal;
   /** Wait for topics that do not exist until the caller's deadline. Default false. */
   readonly waitForTopic?: boolean;
 }
@@ -53,13 +55,21 @@ export class MetadataCache implements ClusterMetadata {
   private brokers = new Map<number, BrokerNode>();
   private running: Promise<void> | undefined;
   private next: Round | undefined;
+  private readonly watch: LeaderWatch;
 
   constructor(
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly source: MetadataSource,
     private readonly options: MetadataCacheOptions,
-  ) {}
+  ) {
+    this.watch = new LeaderWatch({
+      clock,
+      closing: options.closing,
+      look: (awaited, maxWaitMs, signal) => this.look(awaited, maxWaitMs, signal),
+      found: (awaited) => this.isLed(awaited),
+    });
+  }
 
   cached(topic: string): TopicView | undefined {
     const entry = this.topics.get(topic);
@@ -106,19 +116,19 @@ export class MetadataCache implements ClusterMetadata {
       if (!found && reread && !failure) throw unknownPartition(view, partition);
       const suspect = this.topics.get(topic)?.suspects.has(partition) ?? false;
       if (found?.leader && !suspect) return { ...found, leader: found.leader };
-      const waitMs = reread
-        ? failoverBackoffMs(attempt - 1, this.random, { maxMs: MAX_LEADER_POLL_MS })
-        : 0;
+      const waitMs = found || !reread ? 0 : backoffMs(attempt - 1, this.random);
       if (waitMs > 0 && waitMs >= deadline.remainingMs) {
-        throw failure ?? (found ? noLeader(topic, found) : unknownPartition(view, partition));
+        throw failure ?? unknownPartition(view, partition);
       }
       if (waitMs > 0) await sleep(this.clock, waitMs, deadline.signal);
+      const { leaderEpoch = -1 } = found ?? {};
+      const next = found && (suspect || reread) ? { topic, partition, leaderEpoch } : undefined;
       try {
-        failure = await this.tryRefresh(topic, deadline);
+        failure = await (next ? this.tryLook(next, deadline) : this.tryRefresh(topic, deadline));
       } catch (thrown) {
         // Time ran out in the middle of a read: what the read before said tells more.
         if (reread && found && !found.leader && hasCode(thrown, 'TIMEOUT'))
-          throw noLeader(topic, found);
+          throw failure ?? noLeader(topic, found);
         throw thrown;
       }
       reread = true;
@@ -143,6 +153,12 @@ export class MetadataCache implements ClusterMetadata {
     const failed = { partition, leaderEpoch };
     const merged = mergeFailure(cached, failed, error.leader, (hint) => this.nodeOf(hint));
     this.topics.set(topic, merged);
+    if (merged.suspects.has(partition)) this.watch.want({ topic, partition, leaderEpoch });
+    else this.watch.tell();
+  }
+
+  onLeader(awaited: AwaitedLeader, call: () => void): () => void {
+    return this.watch.onLeader(awaited, call);
   }
 
   /** At least these topics are read once more, in a read that starts from now on. */
@@ -161,16 +177,48 @@ export class MetadataCache implements ClusterMetadata {
     return this.source.anyBroker(attempt, deadline);
   }
 
+  private tryRefresh(topic: string, deadline: Deadline): Promise<TributaryError | undefined> {
+    return this.attempt(this.refresh([topic], deadline), deadline);
+  }
+
+  /** A look that waits for the leader, too. */
+  private tryLook(next: AwaitedLeader, deadline: Deadline): Promise<TributaryError | undefined> {
+    this.watch.want(next);
+    const what = `looking for the leader of partition ${next.partition} of topic ${next.topic}`;
+    return this.attempt(deadline.race(this.watch.nextLook(), what), deadline);
+  }
+
   /** The error, where trying again may help; throws others, and at the deadline. */
-  private async tryRefresh(topic: string, deadline: Deadline): Promise<TributaryError | undefined> {
+  private async attempt(
+    read: Promise<void>,
+    deadline: Deadline,
+  ): Promise<TributaryError | undefined> {
     try {
-      await this.refresh([topic], deadline);
+      await read;
       return undefined;
     } catch (thrown) {
       const error = TributaryError.from(thrown);
       if (!error.retriable || deadline.expired) throw error;
       return error;
     }
+  }
+
+  private async look(
+    awaited: readonly AwaitedLeader[],
+    maxWaitMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const deadline = Deadline.after(this.clock, maxWaitMs + LOOK_MARGIN_MS, signal);
+    const snapshot = await this.source.readNext(awaited, maxWaitMs, deadline);
+    const topics = new Set(awaited.map(({ topic }) => topic));
+    this.takeAll([...topics], snapshot);
+    // It waited in vain: another source may know more.
+    if (!awaited.some((one) => this.isLed(one))) this.source.doubt?.();
+  }
+
+  private isLed({ topic, partition, leaderEpoch }: AwaitedLeader): boolean {
+    const view = this.cached(topic)?.partitions[partition];
+    return view?.leader !== undefined && view.leaderEpoch > leaderEpoch;
   }
 
   /** Joins the read that will start next; starts it when none is running. */
@@ -193,10 +241,14 @@ export class MetadataCache implements ClusterMetadata {
     this.next = undefined;
     const deadline = Deadline.after(this.clock, this.options.requestTimeoutMs);
     const topics = [...wanted];
-    const snapshot = await this.source.read(topics, deadline);
+    this.takeAll(topics, await this.source.read(topics, deadline));
+  }
+
+  private takeAll(topics: readonly string[], snapshot: ClusterSnapshot): void {
     this.takeBrokers(snapshot.brokers);
     const found = new Map(snapshot.topics.map((view) => [view.topic, view]));
     for (const topic of topics) this.take(topic, found.get(topic));
+    this.watch.tell();
   }
 
   private take(topic: string, fresh: TopicView | undefined): void {

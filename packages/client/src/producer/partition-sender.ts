@@ -48,6 +48,9 @@ export class PartitionSender {
   private stepping = false;
   private lingerTimer: Timer | undefined;
   private pauseTimer: Timer | undefined;
+  /** Of the leader that failed last. */
+  private failedEpoch: number | undefined;
+  private forgetLeader: (() => void) | undefined;
   private deadlineTimer: Timer | undefined;
 
   constructor(
@@ -93,7 +96,8 @@ export class PartitionSender {
       this.host.release(unsealed.bytes);
       unsealed.failed(error.withOutcome('not written'));
     }
-    for (const timer of [this.lingerTimer, this.pauseTimer, this.deadlineTimer]) timer?.cancel();
+    this.endPause();
+    for (const timer of [this.lingerTimer, this.deadlineTimer]) timer?.cancel();
   }
 
   private startLinger(): void {
@@ -154,6 +158,7 @@ export class PartitionSender {
       case 'reportFailure': {
         const { metadata } = this.host.context;
         const { topic, partition } = this.settings;
+        this.failedEpoch = effect.leaderEpoch;
         return metadata.reportFailure(topic, partition, effect.leaderEpoch, effect.error);
       }
       case 'split':
@@ -224,11 +229,26 @@ export class PartitionSender {
   }
 
   private pause(attempt: number): void {
-    const { clock, random } = this.host.context;
-    this.pauseTimer?.cancel();
+    const { clock, random, metadata } = this.host.context;
+    this.endPause();
     const code = this.state.lastError?.code;
     const delayMs = failoverBackoffMs(attempt, random, { maxMs: MAX_PAUSE_MS, code });
-    this.pauseTimer = clock.setTimer(delayMs, () => this.step({ type: 'pauseOver' }));
+    const over = (): void => {
+      this.endPause();
+      this.step({ type: 'pauseOver' });
+    };
+    this.pauseTimer = clock.setTimer(delayMs, over);
+    const { failedEpoch: leaderEpoch } = this;
+    const { topic, partition } = this.settings;
+    // It is over as soon as the next leader is known.
+    if (leaderEpoch !== undefined && this.state.leader.kind === 'unknown')
+      this.forgetLeader = metadata.onLeader({ topic, partition, leaderEpoch }, over);
+  }
+
+  private endPause(): void {
+    this.pauseTimer?.cancel();
+    this.forgetLeader?.();
+    this.forgetLeader = undefined;
   }
 
   private split(batchId: number): void {

@@ -22,6 +22,9 @@ const LEADER_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'CLOSED',
 ]);
 
+/** A leader that does not know its epoch yet hears of it in a moment; one that is cut off from the controller does not. */
+const PATIENT_ATTEMPTS = 3;
+
 /** A stream that ends with these would end so again. */
 const FINAL_FOR_STREAMS: ReadonlySet<ErrorCode> = new Set([
   'CLUSTER_MISMATCH',
@@ -62,10 +65,9 @@ export function applyRefusal(draft: SenderDraft, batch: BatchState, error: Tribu
   }
   const written = (error.outcome ?? defaultOutcome(error)) !== 'not written';
   const failed = { ...home, maybeWritten: home.maybeWritten || written };
-  applyFailure(draft, failed, error, {
-    again: mayRetry(error),
-    leader: LEADER_ERRORS.has(error.code),
-  });
+  const isBehind = error.code === 'UNKNOWN_LEADER_EPOCH' && draft.state.attempt >= PATIENT_ATTEMPTS;
+  const leader = isBehind || LEADER_ERRORS.has(error.code);
+  applyFailure(draft, failed, error, { again: mayRetry(error), leader });
 }
 
 /** The stream broke, or could not be had: it says nothing about the batch, and somewhat about the leader. */
