@@ -5,6 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { TributaryError } from '@tributary/common';
 import type { Client, Consumer, Producer } from '@tributary/client';
+import { fetchMinBytes } from './load/many-partitions';
 import type { History, ReadRecord, WriteAttempt } from '@tributary/testkit';
 
 const TICK_MS = 5;
@@ -49,6 +50,7 @@ export class Workload {
     this.reader = client.consumer({
       assign: this.nextId.map((_, partition) => ({ topic: options.topic, partition })),
       from: 'earliest',
+      minBytes: fetchMinBytes(options.partitions),
     });
   }
 

@@ -20,6 +20,14 @@ export function formatSums(sums: readonly string[]): string {
 
 /** Nothing when it is damaged itself: then the file counts as damaged. */
 export function parseSums(text: string): string[] {
-  const [, line, own] = /^(crc32c(?: [0-9a-f]{8})+)\n([0-9a-f]{8})\n$/.exec(text) ?? [];
-  return line === undefined || own !== sumOf(line) ? [] : line.split(' ').slice(1);
+  const { sums, rest } = takeSums(text);
+  return rest === '' ? sums : [];
+}
+
+/** The sums, and what stands behind them. */
+export function takeSums(text: string): { readonly sums: string[]; readonly rest: string } {
+  const [whole, line, own] = /^(crc32c(?: [0-9a-f]{8})+)\n([0-9a-f]{8})\n/.exec(text) ?? [];
+  if (whole === undefined || line === undefined || own !== sumOf(line))
+    return { sums: [], rest: '' };
+  return { sums: line.split(' ').slice(1), rest: text.slice(whole.length) };
 }

@@ -7,12 +7,20 @@
  * Invariant: the companion names every content that the file may have after a crash. Other than for checkpoints they
  * share one sync of the directory: both are renamed in order, and a journal keeps that; so a change of leader
  * waits for the device once more, not twice. Without companion (older versions, Kafka) the file is believed.
+ * What is only added, and must not wait, goes behind the sums (epoch-additions.ts).
  * Called by the log, its loader and its repair.
  */
 import { TributaryError } from '@tributary/common';
-import { CONTENTS_MAX, formatSums, parseSums, SUMS_SUFFIX, sumOf } from './content-sums';
+import { CONTENTS_MAX, formatSums, SUMS_SUFFIX, sumOf, takeSums } from './content-sums';
 import type { Disk } from './disk';
 import { readTextFile } from './durable-text-file';
+import {
+  addedEntries,
+  ADDITIONS_MAX,
+  formatAddition,
+  parseAdditions,
+  withEntries,
+} from './epoch-additions';
 import { MergedWrites } from './merged-writes';
 
 export const EPOCH_FILE = 'leader-epoch-checkpoint';
@@ -23,6 +31,11 @@ export class EpochFile {
   private readonly writes = new MergedWrites((text, version) => this.persist(text, version));
   /** Of the contents that the file may have on the device; undefined: not looked at yet. */
   private sums: readonly string[] | undefined;
+  /** What a reader finds now, the additions included; undefined: not known, or nothing can be added to it. */
+  private placed: string | undefined;
+  /** The sum of the file alone, and the lines that are added to it. */
+  private base = '';
+  private additions: readonly string[] = [];
 
   constructor(
     private readonly disk: Disk,
@@ -36,15 +49,25 @@ export class EpochFile {
   read(): string | undefined {
     const text = readTextFile(this.disk, this.path);
     this.sums = [];
+    this.placed = undefined;
+    this.additions = [];
     if (text === undefined) return undefined;
-    const expected = readTextFile(this.disk, this.companionPath);
-    if (expected !== undefined && !parseSums(expected).includes(sumOf(text))) {
+    const sum = sumOf(text);
+    const companion = readTextFile(this.disk, this.companionPath);
+    const { sums, rest } =
+      companion === undefined ? { sums: [sum], rest: '' } : takeSums(companion);
+    const added = sums.includes(sum) ? parseAdditions(rest, sum) : undefined;
+    if (!added) {
       throw new TributaryError('CORRUPT_LOG', `${this.path}: its checksum does not match`, {
         details: { path: this.path },
       });
     }
-    this.sums = [sumOf(text)];
-    return text;
+    this.sums = [sum];
+    const told = withEntries(text, added);
+    this.base = sum;
+    this.additions = added.map((entry) => formatAddition(sum, entry));
+    if (companion !== undefined) this.placed = told;
+    return told;
   }
 
   /** Durable when it resolves, unless a newer text took its place meanwhile: then that one is. */
@@ -55,16 +78,21 @@ export class EpochFile {
   /** In place on return, safe from the death of the process; not yet from the power's. */
   writeNow(text: string): void {
     this.writes.overtake(text);
+    this.possible(); // looks at what is there, where nobody did
+    const added = this.placed === undefined ? undefined : addedEntries(this.placed, text);
+    if (added && this.additions.length + added.length <= ADDITIONS_MAX)
+      return this.add(added, text);
     const sums = this.sumsWith(text);
     const asides = [
-      this.writeAside(this.companionPath, '.now.tmp', formatSums(sums)),
+      this.writeAside(this.companionPath, '.now.tmp', this.companionFor(text, sums)),
       this.writeAside(this.path, '.now.tmp', text),
     ];
     this.sums = sums;
-    this.putInPlace(asides);
+    this.putInPlace(asides, text);
   }
 
   remove(): void {
+    this.placed = undefined;
     this.disk.remove(this.path);
     this.disk.remove(this.companionPath);
   }
@@ -72,7 +100,7 @@ export class EpochFile {
   private async persist(text: string, version: number): Promise<boolean> {
     const sums = this.sumsWith(text);
     const asides = [
-      this.writeAside(this.companionPath, '.tmp', formatSums(sums)),
+      this.writeAside(this.companionPath, '.tmp', this.companionFor(text, sums)),
       this.writeAside(this.path, '.tmp', text),
     ];
     // One after another: each that is under way has a descriptor, and there are many logs.
@@ -80,15 +108,39 @@ export class EpochFile {
     // A newer text may be in place already; the caller's loop writes that one.
     if (!this.writes.isNewest(version)) return false;
     this.sums = sums;
-    this.putInPlace(asides);
+    this.putInPlace(asides, text);
     await this.disk.syncDirectory(this.directory);
     if (this.writes.isNewest(version)) this.sums = [sumOf(text)];
     return true;
   }
 
-  private putInPlace(asides: readonly string[]): void {
+  private add(entries: readonly string[], text: string): void {
+    const lines = entries.map((entry) => formatAddition(this.base, entry));
+    // Half a line would stand before the next one.
+    this.placed = undefined;
+    const file = this.disk.openFile(this.companionPath);
+    try {
+      file.append([Buffer.from(lines.join(''))]);
+    } finally {
+      file.close();
+    }
+    this.placed = text;
+    this.additions = [...this.additions, ...lines];
+  }
+
+  /** Until the file is renamed, too, a reader must find what was added to the content before. */
+  private companionFor(text: string, sums: readonly string[]): string {
+    const additions = sumOf(text) === this.base ? [] : this.additions;
+    return formatSums(sums) + additions.join('');
+  }
+
+  private putInPlace(asides: readonly string[], text: string): void {
     const paths = [this.companionPath, this.path];
+    this.placed = undefined;
     asides.forEach((aside, i) => this.disk.rename(aside, paths[i] as string));
+    this.placed = text;
+    this.base = sumOf(text);
+    this.additions = [];
   }
 
   private async sync(path: string): Promise<void> {

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { TributaryError } from '@tributary/common';
 import type { Client, Consumer } from '@tributary/client';
 import type { History } from '@tributary/testkit';
-import { isMany } from './many-partitions';
+import { fetchMinBytes, isMany } from './many-partitions';
 import { READ_AGAIN_AFTER_MS, readRecord } from '../workload';
 
 const GROUP = 'chaos-group';
@@ -29,6 +29,7 @@ export class GroupMembers {
         group: GROUP,
         topics: [topic],
         from: 'earliest',
+        minBytes: fetchMinBytes(partitions),
         autoCommit: { intervalMs: isMany(partitions) ? COMMIT_MANY_EVERY_MS : COMMIT_EVERY_MS },
       }),
     );

@@ -4,6 +4,7 @@
  */
 import { crc32c } from '@tributary/record';
 import type { Disk } from '../disk';
+import { parseAdditions, withEntries } from '../epoch-additions';
 import { readIfThere } from './read-whole';
 import { MEANING, type InspectionReport } from './report';
 import { findWrongByte } from './wrong-byte';
@@ -15,7 +16,45 @@ export function readWithCompanion(
   report: InspectionReport,
   meaning: string,
 ): string | undefined {
-  const [bytes, companion] = [readIfThere(disk, path), readIfThere(disk, `${path}.crc`)];
+  return checkSum(
+    { path, bytes: readIfThere(disk, path) },
+    companionOf(disk, path),
+    report,
+    meaning,
+  );
+}
+
+/** The epoch file: entries may be added to it behind the sums of its companion. */
+export function readEpochFile(
+  disk: Disk,
+  path: string,
+  report: InspectionReport,
+): string | undefined {
+  const companion = companionOf(disk, path);
+  const sumsEnd = companion ? companion.indexOf('\n', companion.indexOf('\n') + 1) + 1 : 0;
+  const before = report.damages;
+  const meaning = MEANING.epochSum;
+  const main = { path, bytes: readIfThere(disk, path) };
+  const text = checkSum(main, companion?.subarray(0, sumsEnd), report, meaning);
+  if (text === undefined || !companion || report.damages > before) return text;
+  const rest = companion.subarray(sumsEnd).toString();
+  const added = parseAdditions(rest, sumOf(Buffer.from(text)));
+  if (added) return withEntries(text, added);
+  const problem = 'a line behind the sums fails its own checksum';
+  report.damage({ path: `${path}.crc`, position: sumsEnd, problem, meaning });
+  return undefined;
+}
+
+function companionOf(disk: Disk, path: string): Buffer | undefined {
+  return readIfThere(disk, `${path}.crc`);
+}
+
+function checkSum(
+  { path, bytes }: { readonly path: string; readonly bytes: Buffer | undefined },
+  companion: Buffer | undefined,
+  report: InspectionReport,
+  meaning: string,
+): string | undefined {
   if (!bytes) return undefined;
   if (!companion) return bytes.toString(); // of an earlier version, or of Kafka
   const sums = sumsIn(`${path}.crc`, companion, report, meaning);

@@ -11,7 +11,7 @@ import { openIfThere, readIfThere } from './read-whole';
 import { MEANING, type InspectionReport } from './report';
 import { segmentPaths } from './segment-files';
 import { SnapshotCheck } from './snapshot-check';
-import { readWithCompanion } from './text-file-check';
+import { readEpochFile, readWithCompanion } from './text-file-check';
 import { verifySegment, type InspectionContext } from './verify-segment';
 
 /** What a running broker may be about to finish, and what it cleans up at its next start. */
@@ -61,7 +61,7 @@ function readEpochs({ disk, report }: InspectionContext, directory: string) {
   const last = findSegments(disk.list(directory)).baseOffsets.at(-1) ?? 0;
   const isOpen = !disk.exists(segmentPaths(directory, last).seal);
   const damages = report.damages;
-  const text = readWithCompanion(disk, path, report, MEANING.epochSum);
+  const text = readEpochFile(disk, path, report);
   if (report.damages > damages) return undefined;
   if (text !== undefined) return new EpochCheck(path, text, isOpen, report);
   // It is not made before the first epoch: a replica that has nothing yet is as it should be.
