@@ -24,18 +24,25 @@ export function formatAddition(base: string, entry: string): string {
   return `${line} ${sumOf(line)}\n`;
 }
 
+export interface Additions {
+  readonly entries: readonly string[];
+  /** Something stands behind the last line: nothing may be written there. */
+  readonly isTorn: boolean;
+}
+
 /** The entries added to the content with this sum; undefined: a byte of a line has changed. */
-export function parseAdditions(text: string, base: string): string[] | undefined {
+export function parseAdditions(text: string, base: string): Additions | undefined {
   const unwritten = text.search(UNWRITTEN);
   const lines = (unwritten < 0 ? text : text.slice(0, unwritten)).split('\n');
-  if (!TORN_LINE.test(lines.pop() as string)) return undefined;
+  const rest = lines.pop() as string;
+  if (!TORN_LINE.test(rest)) return undefined;
   const entries: string[] = [];
   for (const whole of lines) {
     const [, line, of, entry, own] = LINE.exec(whole) ?? [];
     if (line === undefined || entry === undefined || own !== sumOf(line)) return undefined;
     if (of === base) entries.push(entry);
   }
-  return entries;
+  return { entries, isTorn: unwritten >= 0 || rest !== '' };
 }
 
 /** `after` as `before` and entries behind it; undefined: it is something else. Both in Kafka's format of checkpoints. */

@@ -96,6 +96,15 @@ test('many that were only written at once, then one that is durable: the last on
   }
 });
 
+test('what the life before left in place is not written again, and is on the device all the same', async () => {
+  new EpochFile(disk, DIRECTORY).writeNow(SECOND);
+  disk.crash({ loseUnsynced: false, random: seededRandom(1) });
+  disk.failNext('append', { path: 'checkpoint' });
+  await new EpochFile(disk.mount(), DIRECTORY).write(SECOND);
+  disk.crash({ loseUnsynced: true, random: seededRandom(1) });
+  expect(read()).toBe(SECOND);
+});
+
 describe('entries that are only added', () => {
   const FOURTH = '0\n3\n0 0\n3 17\n5 40\n';
   const COMPANION = `${DIRECTORY}/${EPOCH_FILE}.crc`;

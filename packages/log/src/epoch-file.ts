@@ -63,10 +63,10 @@ export class EpochFile {
       });
     }
     this.sums = [sum];
-    const told = withEntries(text, added);
+    const told = withEntries(text, added.entries);
     this.base = sum;
-    this.additions = added.map((entry) => formatAddition(sum, entry));
-    if (companion !== undefined) this.placed = told;
+    this.additions = added.entries.map((entry) => formatAddition(sum, entry));
+    if (companion !== undefined && !added.isTorn) this.placed = told;
     return told;
   }
 
@@ -98,6 +98,7 @@ export class EpochFile {
   }
 
   private async persist(text: string, version: number): Promise<boolean> {
+    if (this.isWhole(text)) return this.persistWhole(text, version);
     const sums = this.sumsWith(text);
     const asides = [
       this.writeAside(this.companionPath, '.tmp', this.companionFor(text, sums)),
@@ -111,6 +112,20 @@ export class EpochFile {
     this.putInPlace(asides, text);
     await this.disk.syncDirectory(this.directory);
     if (this.writes.isNewest(version)) this.sums = [sumOf(text)];
+    return true;
+  }
+
+  /** The file itself has this text already, for example since before the process died: it only has to reach the device. */
+  private isWhole(text: string): boolean {
+    this.possible();
+    return this.placed === text && this.base === sumOf(text);
+  }
+
+  private async persistWhole(text: string, version: number): Promise<boolean> {
+    for (const path of [this.companionPath, this.path]) await this.sync(path);
+    await this.disk.syncDirectory(this.directory);
+    if (!this.writes.isNewest(version)) return false;
+    this.sums = [sumOf(text)];
     return true;
   }
 

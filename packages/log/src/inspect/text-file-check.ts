@@ -39,7 +39,7 @@ export function readEpochFile(
   if (text === undefined || !companion || report.damages > before) return text;
   const rest = companion.subarray(sumsEnd).toString();
   const added = parseAdditions(rest, sumOf(Buffer.from(text)));
-  if (added) return withEntries(text, added);
+  if (added) return withEntries(text, added.entries);
   const problem = 'a line behind the sums fails its own checksum';
   report.damage({ path: `${path}.crc`, position: sumsEnd, problem, meaning });
   return undefined;
