@@ -197,6 +197,21 @@ describe('a higher leader epoch, shown by a follower', () => {
   });
 });
 
+describe('a follower', () => {
+  it('that is asked as the leader of an epoch that it does not know says so: it may be about to lead it', async () => {
+    const w = await world();
+    const code = async (leaderEpoch: number): Promise<string | undefined> => {
+      const asking = w.cluster.produce(2, ['a'], { leaderEpoch });
+      return (await w.within(asking, 1_000)).error?.code;
+    };
+    expect(w.cluster.partition(2).state).toMatchObject({ role: 'follower', leaderEpoch: 2 });
+    expect(await code(3)).toBe('UNKNOWN_LEADER_EPOCH');
+    expect(await code(2)).toBe('NOT_LEADER');
+    expect(await code(1)).toBe('NOT_LEADER');
+    await w.close();
+  });
+});
+
 describe.each(['follow', 'catchUp'] as const)('who may %s', (kind) => {
   it('a broker of the assignment, in the life that the image knows or a later one', async () => {
     const w = await dataWorld([1, 2, 3]);

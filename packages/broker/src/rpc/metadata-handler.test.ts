@@ -1,8 +1,14 @@
-import type { CallContext, PartitionState } from '@tributary/protocol';
+import type { CallContext, MetadataResponseInput, PartitionState } from '@tributary/protocol';
+import { SimulatedClock } from '@tributary/testkit';
 import { ClusterImage } from '../metadata/cluster-image';
-import { MetadataCache } from '../metadata/metadata-cache';
+import { maxImageWaiters, MetadataCache } from '../metadata/metadata-cache';
 import { describeCluster } from './admin-describe-cluster';
-import { answerMetadata } from './metadata-handler';
+import {
+  answerMetadata,
+  maxAwaitedLeaders,
+  maxLeaderWaitMs,
+  metadataHandler,
+} from './metadata-handler';
 
 const context: CallContext = {
   listener: 'inside',
@@ -94,6 +100,95 @@ describe('Metadata', () => {
       context,
     );
     expect(answer.topics?.map(({ error }) => error?.code)).toEqual([undefined, 'UNKNOWN_TOPIC']);
+  });
+});
+
+describe('Metadata that waits for a leader', () => {
+  function world() {
+    const clock = new SimulatedClock();
+    const metadata = cache();
+    const handler = metadataHandler({ metadata, clusterId: 'c', clock });
+    if (!('unary' in handler)) throw new Error('it is a unary method');
+    const awaited = [
+      { topic: 'orders', partition: 0, leaderEpoch: 4 },
+      { topic: 'orders', partition: 2, leaderEpoch: 4 },
+    ];
+    const ask = (more: object = {}): { leaders: number[] | undefined } => {
+      const answer: { leaders: number[] | undefined } = { leaders: undefined };
+      const request = { topics: ['orders'], allTopics: false, listener: '', awaited, maxWaitMs: 500, ...more }; // prettier-ignore
+      void handler.unary(request, context).then((given) => {
+        const { topics } = given as MetadataResponseInput;
+        answer.leaders = topics?.[0]?.partitions?.map(({ leader }) => leader ?? -1) ?? [];
+      });
+      return answer;
+    };
+    const lead = (changed: PartitionState): void => {
+      const { controllerEpoch, sequence } = metadata.image;
+      metadata.replace(
+        ClusterImage.from({
+          ...{ controllerId: 2, controllerEpoch, sequence: sequence + 1 },
+          brokers: [...metadata.image.brokers()],
+          topics: [...metadata.image.topics()],
+          partitions: [0, 1, 2].map((partition) =>
+            partition === changed.partition
+              ? changed
+              : metadata.image.partition('orders-id', partition)!,
+          ),
+        }),
+      );
+    };
+    return { clock, metadata, handler, ask, lead };
+  }
+
+  it('comes with the image that names one in a later epoch, of any of those it waits for', async () => {
+    const { clock, ask, lead } = world();
+    const answer = ask();
+    await clock.advance(100);
+    lead({ ...state(2, -1, [3]), leaderEpoch: 5 });
+    lead({ ...state(0, 1, [1, 2]), partitionEpoch: 10 });
+    await clock.advance(100);
+    expect(answer.leaders).toBeUndefined();
+    lead({ ...state(2, 3, [3]), leaderEpoch: 6 });
+    await clock.advance(1);
+    expect(answer.leaders).toEqual([1, 2, 3]);
+  });
+
+  it('comes at once where the image knows of one, where the topic is gone, and where no wait is asked for', async () => {
+    const { clock, ask } = world();
+    const answers = [
+      ask({ awaited: [{ topic: 'orders', partition: 1, leaderEpoch: 3 }] }),
+      ask({ awaited: [{ topic: 'gone', partition: 0, leaderEpoch: 3 }] }),
+      ask({ maxWaitMs: 0 }),
+      ask({ awaited: [] }),
+    ];
+    await clock.advance(1);
+    for (const { leaders } of answers) expect(leaders).toEqual([1, 2, -1]);
+  });
+
+  it('comes without one when the wait is over, which has a limit', async () => {
+    const { clock, ask } = world();
+    const [short, long] = [ask(), ask({ maxWaitMs: 1_000_000 })];
+    await clock.advance(499);
+    expect(short.leaders).toBeUndefined();
+    await clock.advance(1);
+    expect(short.leaders).toEqual([1, 2, -1]);
+    await clock.advance(maxLeaderWaitMs - 501);
+    expect(long.leaders).toBeUndefined();
+    await clock.advance(1);
+    expect(long.leaders).toEqual([1, 2, -1]);
+  });
+
+  it('does not wait where too many do already, and for too many partitions not at all', async () => {
+    const { clock, handler, ask } = world();
+    const answers = Array.from({ length: maxImageWaiters + 1 }, () => ask());
+    await clock.advance(1);
+    expect(answers.filter(({ leaders }) => leaders !== undefined)).toHaveLength(1);
+    const awaited = Array(maxAwaitedLeaders + 1).fill({ topic: 'orders', partition: 0, leaderEpoch: 0 }); // prettier-ignore
+    const request = { topics: [], allTopics: false, listener: '', awaited, maxWaitMs: 500 };
+    await expect(handler.unary(request, context)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await clock.advance(1_000);
   });
 });
 

@@ -9,31 +9,12 @@ import type { FetchResult } from '@tributary/protocol';
 import { failoverBackoffMs } from '../metadata/failover-backoff';
 import type { BrokerNode, ClientContext, PartitionView } from '../seams';
 import { createdAgain, errorOf, reactionTo } from './fetch-failure';
+import type { FetcherHooks, FetcherLimits } from './fetcher-host';
 import { FetchStream, MAX_FETCHES_IN_FLIGHT } from './fetch-stream';
 import type { PartitionCursor } from './partition-cursor';
 
 /** Longest wait between two tries of a partition. */
 export const MAX_PAUSE_MS = 1_000;
-
-export interface FetcherLimits {
-  readonly maxBytes: number;
-  readonly maxPartitionBytes: number;
-  readonly maxWaitMs: number;
-  readonly minBytes: number;
-  readonly maxBufferedBytes: number;
-}
-
-export interface FetcherHooks {
-  /** Some cursor has something: a record, a failure. */
-  onNews(): void;
-  onOutOfRange(cursor: PartitionCursor, error: TributaryError): void;
-  /** What was read before `cursor.fetchOffset` is not in the log any more, from `details.divergingOffset` on where that is known. */
-  onTruncated(cursor: PartitionCursor, error: TributaryError): void;
-  /** The broker does not know this topic id. Answers true when the cursor is to be tried again. */
-  onTopicSuspect(cursor: PartitionCursor): Promise<boolean>;
-  /** Cannot be healed by waiting. */
-  onTell(error: TributaryError): void;
-}
 
 /** A request, a search for the leader or a look at the topic, for one cursor version. */
 interface Errand {

@@ -300,4 +300,43 @@ describe('leaders', () => {
     await expect(leader(1)).rejects.toMatchObject({ code: 'UNKNOWN_PARTITION' });
     expect(source.reads).toHaveLength(1);
   });
+
+  test('after a failure its next leader is known as soon as there is one, and who pauses is called', async () => {
+    const { clock, source, cache, leader } = await known([1, 4], [1, 4], [3, 8]);
+    const heard: string[] = [];
+    for (const partition of [0, 1]) {
+      cache.reportFailure('orders', partition, 4, gone);
+      cache.onLeader({ topic: 'orders', partition, leaderEpoch: 4 }, () =>
+        heard.push(`${partition} after ${clock.now()} ms`),
+      );
+    }
+    await clock.advance(30);
+    expect(heard).toEqual([]);
+    source.topics = [view('A', [2, 5], [3, 5], [3, 8])];
+    await clock.advance(2);
+    expect(heard.map((one) => one.slice(0, 7))).toEqual(['0 after', '1 after']);
+    expect([await leader(0), await leader(1)]).toEqual(['2@5', '3@5']);
+    expect(source.looks[0]).toBe('0@4 1@4');
+  });
+
+  test('an answer that knows nothing of a partition takes nothing away from it', async () => {
+    const { clock, source, cache, leader } = await known([1, 4], [2, 7]);
+    const blank = { ...view('A', [9, 0]).partitions[0]!, partition: 1, leaderEpoch: -1 };
+    const fresh = view('A', [3, 5], [2, 7]);
+    source.topics = [{ ...fresh, partitions: [fresh.partitions[0]!, blank] }];
+    cache.reportFailure('orders', 0, 4, gone);
+    await clock.advance(100);
+    expect([await leader(0), await leader(1)]).toEqual(['3@5', '2@7']);
+  });
+
+  test('looks that waited in vain go to another source, and end with the client', async () => {
+    const { clock, source, cache, closing } = await known([1, 4]);
+    cache.reportFailure('orders', 0, 4, gone);
+    await clock.advance(1_000);
+    expect(source.doubts).toBeGreaterThan(3);
+    closing.abort();
+    const { length } = source.looks;
+    await clock.advance(5_000);
+    expect(source.looks).toHaveLength(length);
+  });
 });

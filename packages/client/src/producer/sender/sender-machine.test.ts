@@ -146,6 +146,17 @@ describe('the sender', () => {
     expect(sender.said).toEqual(['report NOT_LEADER@4', 'pause 0']);
   });
 
+  test('a leader that does not know its epoch yet is asked again; when it does not hear of it, another is looked for', () => {
+    const sender = Sender.sending(1);
+    const behind = error('UNKNOWN_LEADER_EPOCH', { outcome: 'not written' });
+    for (let time = 0; time < 3; time += 1) {
+      sender.on({ type: 'refused', batchId: 1, error: behind }).on({ type: 'pauseOver' });
+      expect(sender.said).toEqual([`pause ${time}`, 'send 1 to 1@4 as 7/0/0']);
+    }
+    sender.on({ type: 'refused', batchId: 1, error: behind });
+    expect(sender.said).toEqual(['report UNKNOWN_LEADER_EPOCH@4', 'pause 3']);
+  });
+
   test('pauses grow with failures in a row and start anew after a success', () => {
     const sender = Sender.sending(1);
     const refused = error('NOT_ENOUGH_REPLICAS', { outcome: 'not written' });
