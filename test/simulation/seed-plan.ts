@@ -46,7 +46,7 @@ export function planOf(seed: number): SeedPlan {
   const random = seededRandom(seed * 7919 + 13);
   const brokers = pick(random, [3, 3, 3, 4, 4, 5]);
   const allSync = random.next() < 0.35;
-  const rots = random.next() < 0.6;
+  const rots = random.next() < 0.7;
   const draw = { allSync, rots };
   const topics = ['orders', 'bills'].map((topic, at) => plannedTopic(random, topic, at, draw));
   if (random.next() < 0.7) topics.push(compactedTopic(random, draw));

@@ -91,7 +91,7 @@ export class SeedRun {
     this.model = new ClusterModel(this.violations, (record) => this.judge.committed(record));
     this.judge.watch(this.model);
     this.audit = new MetadataAudit(this.model, this.violations, () => this.cluster.clock.now());
-    this.lives = new LifeChecker(this.model);
+    this.lives = new LifeChecker(this.model, (id) => this.cluster.broker(id).disk);
     const { brokers, sessionTimeoutMs, syncMs, dataLimits } = this.plan;
     this.cluster = new SimulatedCluster({
       seed,

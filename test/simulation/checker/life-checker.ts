@@ -4,9 +4,9 @@
  * What runs on in a dead process is not heard. Called by SimulatedBroker.
  */
 import type { DataPlane, ReplicaManager } from '@tributary/broker';
-import type { LogStore, PartitionLog } from '@tributary/log';
+import type { Log, LogStore, PartitionLog } from '@tributary/log';
 import { splitBatches } from '@tributary/record';
-import type { CrashOptions, LifeObserver } from '@tributary/testkit';
+import type { CrashOptions, LifeObserver, SimulatedDisk } from '@tributary/testkit';
 import type { ClusterModel } from './cluster-model';
 import { isSame, MarkedLog, markOf } from './marked-log';
 import type { PartitionModel, ReplicaModel } from './partition-model';
@@ -14,8 +14,6 @@ import { watchCompaction, watchReads } from './watched-log';
 
 type Partition = ReturnType<ReplicaManager['find']>;
 type State = Partition['state'];
-
-const READ_BYTES = 4 * 1024 * 1024;
 
 export interface LifeCounts {
   truncations: number;
@@ -42,7 +40,10 @@ export class LifeChecker implements LifeObserver {
   /** Who lost un-synced bytes with the crash before this life. */
   private readonly lostPower = new Set<number>();
 
-  constructor(private readonly cluster: ClusterModel) {}
+  constructor(
+    private readonly cluster: ClusterModel,
+    private readonly diskOf: (brokerId: number) => SimulatedDisk,
+  ) {}
 
   logsOpened(brokerId: number, logs: LogStore, alive: () => boolean): void {
     for (const model of this.cluster.all()) {
@@ -138,18 +139,14 @@ export class LifeChecker implements LifeObserver {
   private reopened(brokerId: number, log: PartitionLog, alive: () => boolean): void {
     const model = this.cluster.partition(log.topic, log.topicId, log.partition);
     const before = model.replicas.get(brokerId);
-    const now = readMarks(log);
-    if (before && now && !model.isOver) this.compareLives(model, before, now);
+    const now = marksOf(log, this.diskOf(brokerId));
+    if (before && !model.isOver) this.compareLives(model, before, now);
     const taintedIn = before?.taintedIn;
     model.replicas.delete(brokerId);
     const replica = model.replica(brokerId);
-    if (now) {
-      for (const mark of now.marks) model.found(mark);
-      Object.assign(replica, { log: now, taintedIn });
-      model.requireMember(replica, 'its broker started again');
-    } else if (before) {
-      model.replicas.set(brokerId, before);
-    }
+    for (const mark of now.marks) model.found(mark);
+    Object.assign(replica, { log: now, taintedIn });
+    model.requireMember(replica, 'its broker started again');
     this.instrument(brokerId, log, alive);
   }
 
@@ -304,17 +301,15 @@ export class LifeChecker implements LifeObserver {
   }
 }
 
-/** undefined: it cannot be read. */
-function readMarks(log: PartitionLog): MarkedLog | undefined {
+/** From the disk, as it was written: reading the log would find damage that nobody who uses it has met. */
+function marksOf(log: PartitionLog, disk: SimulatedDisk): MarkedLog {
+  const { directory } = log as Log;
   const marked = new MarkedLog(log.logStartOffset, log.logStartOffset);
-  try {
-    while (marked.end < log.logEndOffset) {
-      const batches = log.read(marked.end, READ_BYTES, log.logEndOffset);
-      if (batches.length === 0) break;
-      for (const batch of splitBatches(batches)) marked.append(markOf(batch));
+  for (const name of disk.list(directory).filter((one) => one.endsWith('.log'))) {
+    for (const batch of splitBatches(disk.written(`${directory}/${name}`))) {
+      const mark = markOf(batch);
+      if (mark.lastOffset >= log.logStartOffset) marked.append(mark);
     }
-  } catch {
-    return undefined; // damaged: nobody is served from it
   }
   marked.end = log.logEndOffset;
   return marked;

@@ -32,7 +32,7 @@ interface Place extends Replica {
 export const rotFaults: readonly FaultKind[] = [
   {
     name: 'bit-rot',
-    weight: 14,
+    weight: 18,
     start(world) {
       const place = placeToRot(world);
       if (!place) return undefined;
@@ -111,7 +111,7 @@ function besideBatches(world: FaultWorld, replica: Replica): Place | undefined {
 function recoveryPoint(world: FaultWorld, { brokerId, model }: Replica): number {
   const { disk } = world.broker(brokerId);
   if (!disk.exists(RECOVERY_POINTS)) return 0;
-  const texts = [disk.peek(RECOVERY_POINTS), disk.synced(RECOVERY_POINTS)].map(String);
+  const texts = [disk.written(RECOVERY_POINTS), disk.synced(RECOVERY_POINTS)].map(String);
   const line = new RegExp(`^${model.topic.topic} ${model.partition} (\\d+)$`, 'm');
   return Math.min(...texts.map((text) => Number(line.exec(text)?.[1] ?? 0)));
 }

@@ -15,7 +15,7 @@ const POLL_MS = 20;
 export const topicFaults: readonly FaultKind[] = [
   {
     name: 'topic-deleted',
-    weight: 9,
+    weight: 14,
     start(world) {
       if (!world.parts.plan.churns || !world.parts.model.current(CHURN_TOPIC)) return undefined;
       const admin = world.parts.admin.admin();

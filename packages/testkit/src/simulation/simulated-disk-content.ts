@@ -24,8 +24,8 @@ export class SimulatedContent {
   /** The newest one that has ended. */
   private endedSync = 0;
   private readonly syncs = new Set<SyncUnderWay>();
-  /** Positions of bytes that are not as they were written. */
-  private readonly rotten = new Set<number>();
+  /** By position of a byte that is not as it was written: the bits that flipped. */
+  private readonly rotten = new Map<number, number>();
 
   get size(): number {
     return this.length;
@@ -34,6 +34,13 @@ export class SimulatedContent {
   /** A bit of it flipped, and has not been written over, or cut off, since. */
   get isRotten(): boolean {
     return this.rotten.size > 0;
+  }
+
+  /** What was written, without the bits that flipped since. */
+  get written(): Buffer {
+    const written = this.read(0, this.length);
+    for (const [at, bits] of this.rotten) written.writeUInt8(written.readUInt8(at) ^ bits, at);
+    return written;
   }
 
   /** What is there whatever happens to the power. */
@@ -68,7 +75,9 @@ export class SimulatedContent {
     for (const { from, written } of this.syncs) {
       if (position >= from && position < from + written.length) flipIn(written, position - from);
     }
-    this.rotten.add(position);
+    const bits = (this.rotten.get(position) ?? 0) ^ (1 << bit);
+    if (bits === 0) this.rotten.delete(position);
+    else this.rotten.set(position, bits);
   }
 
   truncate(size: number): void {
@@ -100,7 +109,7 @@ export class SimulatedContent {
   }
 
   private healed(from: number, to: number): void {
-    for (const position of this.rotten) {
+    for (const position of this.rotten.keys()) {
       if (position >= from && position < to) this.rotten.delete(position);
     }
   }

@@ -63,6 +63,7 @@ test('a bit that flips is no write: what was synced survives the power, with tha
     disk.flipBit('/data/a', 10, 1);
     expect(disk.rotten('/data')).toEqual(['a']);
     expect(disk.synced('/data/a').toString()).toBe(text('/data/a'));
+    expect(disk.written('/data/a').toString()).toBe('a'.repeat(100));
     powerFails(seed);
     expect(text('/data/a')).toBe(`${'a'.repeat(10)}c${'a'.repeat(89)}`);
     expect(disk.rotten('/data')).toEqual(['a']);

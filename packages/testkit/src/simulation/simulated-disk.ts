@@ -118,9 +118,9 @@ export class SimulatedDisk implements Disk {
     });
   }
 
-  /** What is in this file now, without a call that could fail. */
-  peek(path: string): Buffer {
-    return this.tree.file(path).read(0, this.fileSize(path));
+  /** What was written to this file, without the bits that flipped; no call that could fail. */
+  written(path: string): Buffer {
+    return this.tree.file(path).written;
   }
 
   /** What a loss of power would leave of this file for sure; empty: maybe nothing. */
