@@ -97,7 +97,8 @@ class CoordinatedTopicStore implements TopicStore {
       version !== undefined && after.topicId === before.topicId,
       `${topic}: not as it was read`,
     );
-    // The topic's node is written in any case: its version proves that this is the same incarnation.
+    // The topic's node is written in any case: its version proves that nobody else wrote. That it is the same incarnation (the
+    // next one begins at version 0, too) holds because the controller deletes no topic while it updates it.
     const changes: NodeChange[] = [
       { path: paths.topic(topic), data: encodeTopic(after), expectedVersion: version },
     ];

@@ -65,6 +65,14 @@ describe('topic deleted', () => {
     );
   });
 
+  it('its name is not free while an update of it is on its way, or it could be written into the next topic', () => {
+    const script = running().ask(1, { alterTopic: { setConfigs: { flush: 'sync' } } });
+    script.event({ type: 'deletions-changed', markers: [orders] });
+    confirm(script, 1).take();
+    expect(confirm(script, 2).take()).toEqual([]);
+    expect(script.acknowledgeUpdates().take()).toContain('complete deletion of orders');
+  });
+
   it('a failed deletion on a broker is asked for again', () => {
     const script = running();
     script.event({ type: 'deletions-changed', markers: [orders] });

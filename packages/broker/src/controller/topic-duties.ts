@@ -88,7 +88,8 @@ export function pursueDeletions(
   let isUnfinished = false;
   for (const topic of draft.allTopics().values()) {
     if (!topic.deletion || topic.deletion.completing) continue;
-    const isWriting = topic.partitions.some((entry) => entry.write);
+    // The name is not free before: what is on its way, or sent again, must not meet the node of the next topic.
+    const isWriting = topic.update !== undefined || topic.partitions.some((entry) => entry.write);
     const left = leftBehind(topic.record, topic.deletion.waiting);
     if (left.some(({ brokerId }) => draft.broker(brokerId)) || isWriting) {
       isUnfinished = true;

@@ -394,6 +394,32 @@ it('what was cut is cut on the device before the replica attaches again, and not
   expect(f.sent.at(-1)?.attach).toMatchObject({ attachId: 2, logEndOffset: 2 });
 });
 
+it.each<[string, (follower: FollowedPartition) => void]>([
+  ['it was stopped', (follower) => follower.stop()],
+  [
+    'its stream broke, and it attaches anew',
+    (follower) => {
+      follower.streamClosed();
+      follower.attach();
+    },
+  ],
+])('a cut that is still prepared when %s is not made (KAFKA-13207)', async (_what, happens) => {
+  const f = followed(4);
+  let prepared: () => void = () => undefined;
+  const prepareCut = (): Promise<void> => new Promise((resolve) => (prepared = resolve));
+  Object.assign(f.log, { prepareCut });
+  const named = { topicId: 'id', partition: 0, leaderEpoch: EPOCH, attachId: f.attachId() };
+  f.follower.onAttachResult({
+    ...named,
+    outcome: 'truncate',
+    truncate: { epoch: 3, endOffset: 2 },
+  });
+  happens(f.follower);
+  prepared();
+  await f.clock.advance(0);
+  expect(f.log.logEndOffset).toBe(4);
+});
+
 it('moved to the other stream: nothing of the attach is taken any more, nor sent', () => {
   const { follower, log, sent, moved, push, accept } = followed();
   accept();

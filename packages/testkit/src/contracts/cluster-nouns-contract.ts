@@ -3,7 +3,7 @@
  * What the nouns of the cluster (broker registry, election, topics, partition states, producer ids) do on any
  * coordinator, the fences first. Run on the embedded one and on a real ensemble.
  */
-import { seededRandom, silentLogger, type Clock, type TributaryError } from '@tributary/common';
+import { seededRandom, silentLogger, TributaryError, type Clock } from '@tributary/common';
 import {
   allBrokers,
   createBrokerRegistry,
@@ -458,6 +458,10 @@ export function describeClusterNounsContract(
         await topics().create(topic('id-of-orders-00000002'));
         await topics().completeDeletion(fence, marker);
         expect(await topics().get('orders')).toMatchObject(topic('id-of-orders-00000002'));
+        const next = { topic: 'orders', topicId: 'id-of-orders-00000002' };
+        await topics().requestDeletion(next);
+        await topics().completeDeletion(fence, marker);
+        expect(await topics().deletions()).toEqual([next]);
       });
 
       test('a state of another incarnation is not created', async () => {
@@ -467,6 +471,60 @@ export function describeClusterNounsContract(
         expect(await states().write(fence, [write])).toEqual([{ ok: false, current: undefined }]);
         const unknown = { state: state(0, { topic: 'gone' }), expectedPartitionEpoch: undefined };
         expect(await states().write(fence, [unknown])).toEqual([{ ok: false, current: undefined }]);
+      });
+    });
+
+    describe('a reply is lost', () => {
+      /** The multis of `coordinator` never arrive: `instead` is done, and `error` is all that is heard. */
+      const losing = (instead: () => Promise<unknown>, error: TributaryError): Coordinator =>
+        new Proxy(coordinator, {
+          get(target, property) {
+            if (property !== 'multi') return Reflect.get(target, property, target) as unknown;
+            return async () => {
+              await instead();
+              throw error;
+            };
+          },
+        });
+      const lost = new TributaryError('COORDINATOR_UNAVAILABLE', 'lost', { outcome: 'maybe written' }); // prettier-ignore
+      const prepared = async () => {
+        const fence = await win(1);
+        await topics().create(topic());
+        const create = { state: state(0), expectedPartitionEpoch: undefined };
+        await states().write(fence, [create]);
+        return fence;
+      };
+
+      test('what another one wrote in that version is not taken for the own write', async () => {
+        const fence = await prepared();
+        const theirs = { state: state(0, { isr: [1, 3] }), expectedPartitionEpoch: 0 };
+        const slow = losing(() => states().write(fence, [theirs]), lost);
+        const ours = { state: state(0, { isr: [1, 2] }), expectedPartitionEpoch: 0 };
+        expect(await harness.settle(states(slow).write(fence, [ours]))).toEqual([
+          { ok: false, current: expect.objectContaining({ isr: [1, 3], partitionEpoch: 1 }) },
+        ]);
+        const before = (await topics().get('orders'))!;
+        const other = losing(
+          () => topics().update(fence, before, { ...before, configs: { flush: 'sync' } }),
+          lost,
+        );
+        const after = { ...before, assignment: [[3, 2, 1], ...before.assignment.slice(1)] };
+        expect(await failure(topics(other).update(fence, before, after))).toMatchObject({
+          code: 'BAD_VERSION',
+        });
+      });
+
+      test('with the session: the outcome is unknown, and nothing is written in the next one', async () => {
+        const fence = await prepared();
+        let sent = 0;
+        const expired = new TributaryError('SESSION_EXPIRED', 'over', { outcome: 'maybe written' });
+        const slow = losing(async () => void (sent += 1), expired);
+        const write = { state: state(0, { isr: [1, 2] }), expectedPartitionEpoch: 0 };
+        expect(await failure(states(slow).write(fence, [write]))).toMatchObject({
+          code: 'COORDINATOR_UNAVAILABLE',
+          outcome: 'maybe written',
+        });
+        expect(sent).toBe(1);
       });
     });
 
