@@ -336,6 +336,14 @@ describe('brokers', () => {
     await expect(admin.drainBroker(-1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
+  test('a broker that stands still leaves time to ask another one', async () => {
+    const { admin, calls, done } = await world({
+      DescribeBrokers: () => (calls.length === 1 ? silence() : { brokers: [] }),
+    });
+    expect(await done(admin.describeBrokers({ timeoutMs: 8_000 }), 8_000)).toEqual([]);
+    expect(new Set(calls.map(({ broker }) => broker)).size).toBe(2);
+  });
+
   test('are described in the words of the SDK', async () => {
     const { admin, done } = await world({
       DescribeBrokers: () => ({
