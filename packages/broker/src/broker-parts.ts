@@ -24,6 +24,7 @@ import { DecisionJournal } from './controller/decision-journal';
 import type { DataPlane, DataPlaneContext } from './data-plane';
 import { groupHandlers } from './group';
 import { IsolationMonitor } from './isolation-monitor';
+import { LeadershipCheck } from './leadership-check';
 import { MetadataCache } from './metadata/metadata-cache';
 import { createDataPlane } from './replication/data-plane-factory';
 import { adminHandlers } from './rpc/admin-handlers';
@@ -37,6 +38,7 @@ export interface BrokerParts {
   readonly receiver: ControlReceiver;
   readonly elector: ControllerElector;
   readonly isolation: IsolationMonitor;
+  readonly leadership: LeadershipCheck;
   readonly dataPlane: DataPlane;
   readonly journal: DecisionJournal;
   readonly handlers: readonly Handler[];
@@ -100,6 +102,11 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   const parts = { clusterId, receiver, elector, journal };
   const succession = createSuccession(options, { ...context, ...parts, acceptor });
   const isolation = makeIsolation(options, limits, { receiver, elector, dataPlane });
+  const leadership = new LeadershipCheck({
+    ...{ clock, logger, states, host: () => dataPlane.host },
+    controllerSilentForMs: () => controllerSilence(receiver, elector, brokerId),
+    heartbeatTimeoutMs: limits.heartbeatTimeoutMs,
+  });
   const groupStore = createGroupStore(coordinator, clock, random, logger);
   const ids = new ProducerIds(createProducerIdBlocks(coordinator, random), brokerId);
   const handlers = [
@@ -114,7 +121,7 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
       ...{ clock, random, logger, limits, clusterId, brokerId },
     }),
   ];
-  return { ...parts, metadata, isolation, dataPlane, handlers, controllerEpoch: read };
+  return { ...parts, metadata, isolation, leadership, dataPlane, handlers, controllerEpoch: read }; // prettier-ignore
 }
 
 function makeIsolation(

@@ -83,6 +83,7 @@ export class Broker {
       onFatal: (error) => this.options.onFatal?.(error),
     });
     parts.isolation.start();
+    parts.leadership.start();
     await this.registrar.start();
     this.checkRunning();
   }
@@ -99,6 +100,7 @@ export class Broker {
     this.registrar?.stop();
     const { parts } = this;
     parts?.isolation.stop();
+    parts?.leadership.stop();
     parts?.elector.kill();
     parts?.receiver.close();
     parts?.dataPlane.kill();
@@ -193,6 +195,7 @@ export class Broker {
       await handOverLeaderships({ clock, logger, timeoutMs, ask });
     }
     parts?.isolation.stop();
+    parts?.leadership.stop();
     await Promise.all(this.listeners.map(({ listener }) => listener.close(LISTENER_GRACE_MS)));
     await this.within(LOG_CLOSE_MS, parts?.dataPlane.close({ clean: true, brokerEpoch }));
     this.registrar?.stop();

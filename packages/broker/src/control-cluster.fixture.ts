@@ -45,6 +45,8 @@ export class RecordedReplicas implements DataPlane {
         return { topicId, partition, dataDeleted: true, error: null };
       }),
     resignAll: (reason: string): void => void this.resigned.push(reason),
+    leaderships: (): [] => [],
+    endLeadership: () => undefined,
     localReplicas: (): LocalReplica[] => [],
     previousStop: () => ({ previousStop: 'NEVER_RAN' as const }),
     setCatchUpRate: () => undefined,

@@ -27,6 +27,10 @@ export interface ReplicaHost {
   stopReplicas(requests: readonly StopReplica[]): Promise<StopResult[]>;
   /** Ends all leadership at once and fails waiters with NOT_LEADER, 'maybe written' (session expired, higher controller). */
   resignAll(reason: string): void;
+  /** What this broker leads now. */
+  leaderships(): Leadership[];
+  /** Ends the leadership of this very partition, if it is of an earlier leader epoch than this one. */
+  endLeadership(later: Leadership, reason: string): void;
   /** What lies on the disks, for BrokerHello. */
   localReplicas(): LocalReplica[];
   /** How the process before this one ended, for BrokerHello. The first `apply` after a registration says that it is known. */
@@ -41,6 +45,13 @@ export interface ReplicaHost {
   setIsolated(isolated: boolean): void;
   /** What this broker may push to replicas far behind, in bytes per second, from now on; undefined: no limit. */
   setCatchUpRate(bytesPerSecond: number | undefined): void;
+}
+
+export interface Leadership {
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  readonly leaderEpoch: number;
 }
 
 export interface IsrChange {

@@ -60,6 +60,8 @@ class Session {
             error: null,
           })),
         resignAll: () => undefined,
+      leaderships: () => [],
+      endLeadership: () => undefined,
         localReplicas: (): LocalReplica[] => [],
         previousStop: () => ({ previousStop: 'NEVER_RAN' as const }),
         setCatchUpRate: () => undefined,

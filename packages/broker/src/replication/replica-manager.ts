@@ -29,7 +29,7 @@ import type { MetadataImage } from '../metadata/metadata-image';
 import { WaiterBudget } from '../partition/commit-purgatory';
 import { Partition } from '../partition/partition';
 import type { DataHost } from '../rpc/data-host';
-import type { PartitionAlterer, ReplicaHost } from '../seams';
+import type { Leadership, PartitionAlterer, ReplicaHost } from '../seams';
 import { dataAcceptor } from './data-acceptor';
 import type { DataLimits } from './data-limits';
 import { FollowerLinks } from './follower-links';
@@ -215,6 +215,19 @@ export class ReplicaManager implements ReplicaHost, DataHost {
 
   resignAll(reason: string): void {
     for (const partition of this.partitions.values()) partition.resign(reason);
+  }
+
+  leaderships(): Leadership[] {
+    return [...this.partitions.values()].flatMap(({ topic, topicId, partition, state }) =>
+      state.role === 'leader'
+        ? [{ topic, topicId, partition, leaderEpoch: state.leaderEpoch }]
+        : [],
+    );
+  }
+
+  endLeadership({ topicId, partition, leaderEpoch }: Leadership, reason: string): void {
+    const led = this.partitions.get(partitionKey(topicId, partition));
+    if (led?.state.role === 'leader' && led.state.leaderEpoch < leaderEpoch) led.resign(reason);
   }
 
   localReplicas(): LocalReplica[] {

@@ -197,6 +197,23 @@ describe('a higher leader epoch, shown by a follower', () => {
   });
 });
 
+describe('a leadership that the coordinator knows to be over', () => {
+  it('ends only for a later epoch of the same topic', async () => {
+    const w = await world();
+    const manager = w.cluster.manager(1);
+    const [led] = manager.leaderships();
+    expect(led).toMatchObject({ topicId: TOPIC_ID, partition: 0, leaderEpoch: 2 });
+    manager.endLeadership(led!, 'the same epoch');
+    manager.endLeadership({ ...led!, leaderEpoch: 1 }, 'an older one');
+    manager.endLeadership({ ...led!, topicId: 'another', leaderEpoch: 9 }, 'of another topic');
+    expect(w.cluster.partition(1).state.role).toBe('leader');
+    manager.endLeadership({ ...led!, leaderEpoch: 3 }, 'leader epoch 3 began');
+    expect(w.cluster.partition(1).state.role).not.toBe('leader');
+    expect(manager.leaderships()).toEqual([]);
+    await w.close();
+  });
+});
+
 describe('a follower', () => {
   it('that is asked as the leader of an epoch that it does not know says so: it may be about to lead it', async () => {
     const w = await world();
