@@ -13,6 +13,13 @@ const MAX_PARTITIONS = 4;
 /** Bytes of a segment: a compacted topic must have full ones soon, or there is nothing to compact. */
 const SMALL = [1024, 2048, 4096];
 const LARGE = [4096, 8192, 65536];
+const DEFAULT = 'as it was started';
+/** None so small that a run could not recover in its time. */
+const brokerSettings: Readonly<Record<string, readonly string[]>> = {
+  'replica.lag.time.max.ms': ['1000', '6000', DEFAULT],
+  'replication.catch.up.bytes.per.second': ['20000', '200000', DEFAULT],
+  'fetch.max.bytes': ['1024', '65536', DEFAULT],
+};
 
 export const adminFaults: readonly FaultKind[] = [
   {
@@ -30,6 +37,19 @@ export const adminFaults: readonly FaultKind[] = [
       const { topic } = planned;
       return called(world, `${topic} is altered: min ISR ${minIsr}`, (admin) =>
         admin.alterTopic(topic, { setConfigs }, { timeoutMs: TIMEOUT_MS }),
+      );
+    },
+  },
+  {
+    name: 'broker-altered',
+    weight: 3,
+    start(world) {
+      const broker = world.chance(0.5) ? 'all' : pick(world.random, world.cluster.brokerIds);
+      const name = pick(world.random, Object.keys(brokerSettings));
+      const value = pick(world.random, brokerSettings[name]!);
+      const alteration = value === DEFAULT ? { removeConfigs: [name] } : { setConfigs: { [name]: value } }; // prettier-ignore
+      return called(world, `${name} of broker ${broker}: ${value}`, (admin) =>
+        admin.alterBroker(broker, alteration, { timeoutMs: TIMEOUT_MS }),
       );
     },
   },

@@ -25,11 +25,11 @@ export const processFaults: readonly FaultKind[] = [
   {
     // Back before anybody has decided anything, with a shorter log.
     name: 'machine-blink',
-    weight: 6,
+    weight: 12,
     start(world) {
-      const victim = pick(world.random, world.cluster.brokerIds);
+      const victim = blinking(world);
       if (!world.runningBrokers().includes(victim) || !world.mayLosePower(victim)) return undefined;
-      return { ...crash(world, [victim], true)!, lastsMs: world.between(1, 60) };
+      return world.chance(0.75) ? blinkInMud(world, victim) : { ...crash(world, [victim], true)!, lastsMs: world.between(1, 60) }; // prettier-ignore
     },
   },
   {
@@ -90,6 +90,40 @@ export const processFaults: readonly FaultKind[] = [
     },
   },
 ];
+
+/**
+ * Often a follower without which the HW of a partition stands still: what it had before it lost power reaches as far as
+ * the HW when it is back.
+ */
+function blinking(world: FaultWorld): number {
+  const needed = world.parts.model.living().flatMap(({ stored, topic, trueHighWatermark }) => {
+    const { flush, minInsyncReplicas } = topic.config;
+    if (!stored || flush === 'sync' || trueHighWatermark === 0) return [];
+    const isNeeded = stored.isr.length <= minInsyncReplicas;
+    return isNeeded ? stored.isr.filter((id) => id !== stored.leader) : [];
+  });
+  const isAimed = needed.length > 0 && world.chance(0.7);
+  return pick(world.random, isAimed ? needed : world.cluster.brokerIds);
+}
+
+/** What it says of its shorter log is long on its way, behind what it said before. */
+function blinkInMud(world: FaultWorld, victim: number): FaultInForce {
+  const { cluster, parts } = world;
+  const { maxDelayMs } = parts.plan;
+  const slow = { slowShare: world.between(0.4, 0.8), slowMs: world.between(200, 900) };
+  cluster.network.setDelay({ minMs: 0.1, maxMs: maxDelayMs, ...slow });
+  const { end } = crash(world, [victim], true)!;
+  const timer = cluster.clock.setTimer(world.between(1, 60), () => end?.());
+  return {
+    text: `broker ${victim} loses its power for a moment, and many messages are slow`,
+    lastsMs: world.between(800, 2_500),
+    end: () => {
+      timer.cancel();
+      end?.();
+      cluster.network.setDelay({ minMs: 0.1, maxMs: maxDelayMs });
+    },
+  };
+}
 
 /** One broker falls behind until it has left the ISRs; then all die, and return one after another, in any order. */
 function lagThenCrash(world: FaultWorld): FaultInForce | undefined {
