@@ -188,6 +188,7 @@ export class Admin {
   /**
    * Moves replicas (KIP-455); resolves when it is begun, in the order of `moves`, with what was refused. It goes on by
    * itself, also when the controller changes: see `listReassignments`. A move of a partition that is being moved replaces that.
+   * What is refused for now only is asked for again until the deadline.
    */
   async reassignPartitions(
     moves: readonly PartitionMove[],

@@ -123,6 +123,38 @@ describe('reassignments', () => {
     });
   });
 
+  test('what is refused for now only is asked for again, and that alone; at the deadline it is told', async () => {
+    const busy = toWireError(new TributaryError('UNAVAILABLE', 'what it had is being deleted'));
+    let refusals = 3;
+    const { admin, calls, done } = await world({
+      ReassignPartitions: ({ request }) => ({
+        partitions: (request as { reassignments: { partition: number }[] }).reassignments.map(
+          ({ partition }) => ({
+            ...{ ...orders0, partition },
+            error: partition === 1 && refusals-- > 0 ? busy : null,
+          }),
+        ),
+      }),
+    });
+    const moves = [0, 1, 2].map((partition) => ({ topic: 'orders', partition, replicas: [2, 3] }));
+    const asked = (): number[][] =>
+      calls.map(({ request }) =>
+        (request as { reassignments: { partition: number }[] }).reassignments.map(
+          ({ partition }) => partition,
+        ),
+      );
+    expect(await done(admin.reassignPartitions(moves))).toMatchObject(
+      [0, 1, 2].map((partition) => ({ partition, error: undefined })),
+    );
+    expect(asked()).toEqual([[0, 1, 2], [1], [1], [1]]);
+    refusals = Infinity;
+    expect(await done(admin.reassignPartitions(moves, { timeoutMs: 1_000 }))).toMatchObject([
+      { partition: 0, error: undefined },
+      { partition: 1, error: { code: 'UNAVAILABLE' } },
+      { partition: 2, error: undefined },
+    ]);
+  });
+
   test('listed with who is in sync; what is done is not listed; all are cancelled by default', async () => {
     const { admin, calls, cluster, done } = await world({
       ReassignPartitions: () => ({ partitions: [orders0] }),

@@ -2,8 +2,13 @@
  * Moves replicas, cancels that, shows how far it is; elects leaders. Through any broker. Called by the admin.
  * The metadata show what is moved: the replicas that come and go, and the ISR; how far each one is, its leader tells.
  */
-import type { TributaryError } from '@tributary/common';
-import { validateTopicName, type Deadline } from '@tributary/common';
+import {
+  backoffMs,
+  sleep,
+  validateTopicName,
+  type Deadline,
+  type TributaryError,
+} from '@tributary/common';
 import { fromWireError, methods, type PartitionAnswer } from '@tributary/protocol';
 import type { ClientContext, PartitionView, TopicView } from '../seams';
 import { askAnyBroker } from './any-broker';
@@ -77,12 +82,37 @@ export async function electLeaders(
   return answer.partitions.map(resultOf);
 }
 
+interface WireMove {
+  readonly topic: string;
+  readonly partition: number;
+  readonly replicas?: number[];
+  readonly cancel?: boolean;
+}
+
+/** What is refused for now only, as while the deletions of the last move are not over, is asked for again until the deadline. */
 async function send(
   context: ClientContext,
-  reassignments: { topic: string; partition: number; replicas?: number[]; cancel?: boolean }[],
+  moves: readonly WireMove[],
   deadline: Deadline,
 ): Promise<PartitionResult[]> {
-  const request = { reassignments, timeoutMs: brokerTimeout(deadline) };
+  const results: PartitionResult[] = [];
+  let left = moves.map((_, index) => index);
+  for (let attempt = 0; ; attempt += 1) {
+    const answers = await ask(context, left.map((index) => moves[index]!), deadline); // prettier-ignore
+    answers.forEach((answer, at) => (results[left[at]!] = answer));
+    left = left.filter((_, at) => answers[at]?.error?.retriable);
+    const waitMs = backoffMs(attempt, context.random);
+    if (left.length === 0 || waitMs >= deadline.remainingMs) return results;
+    await sleep(context.clock, waitMs, deadline.signal);
+  }
+}
+
+async function ask(
+  context: ClientContext,
+  moves: readonly WireMove[],
+  deadline: Deadline,
+): Promise<PartitionResult[]> {
+  const request = { reassignments: [...moves], timeoutMs: brokerTimeout(deadline) };
   const method = methods.admin.reassignPartitions;
   const answer = await askAnyBroker(context, method, request, deadline, 'repeatable');
   return answer.partitions.map(resultOf);
