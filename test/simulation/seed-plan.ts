@@ -46,7 +46,7 @@ export function planOf(seed: number): SeedPlan {
   const random = seededRandom(seed * 7919 + 13);
   const brokers = pick(random, [3, 3, 3, 4, 4, 5]);
   const allSync = random.next() < 0.35;
-  const rots = random.next() < 0.7;
+  const rots = random.next() < 0.6;
   const draw = { allSync, rots };
   const topics = ['orders', 'bills'].map((topic, at) => plannedTopic(random, topic, at, draw));
   if (random.next() < 0.7) topics.push(compactedTopic(random, draw));
@@ -98,7 +98,8 @@ function plannedTopic(
   // One replica's page cache alone is no promise.
   const minIsr = flush === 'sync' && !rots && random.next() < 0.5 ? 1 : 2;
   const partitions = 1 + randomInteger(random, 2);
-  const segmentBytes = pick(random, [2048, 4096, 8192]);
+  // A full segment goes to the device: where they are small, the power takes little, and much can rot.
+  const segmentBytes = pick(random, rots ? [2048, 4096, 8192] : [8192, 65_536]);
   return { topic, partitions, replicationFactor, flush, minIsr, keys: 0, segmentBytes };
 }
 

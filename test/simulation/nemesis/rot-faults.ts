@@ -32,7 +32,7 @@ interface Place extends Replica {
 export const rotFaults: readonly FaultKind[] = [
   {
     name: 'bit-rot',
-    weight: 18,
+    weight: 22,
     start(world) {
       const place = placeToRot(world);
       if (!place) return undefined;
