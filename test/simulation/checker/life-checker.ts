@@ -37,6 +37,7 @@ export class LifeChecker implements LifeObserver {
   };
   /** Of the current life of each broker. */
   readonly managers = new Map<number, ReplicaManager>();
+  private readonly stores = new Map<number, LogStore>();
   /** Who lost un-synced bytes with the crash before this life. */
   private readonly lostPower = new Set<number>();
 
@@ -46,6 +47,7 @@ export class LifeChecker implements LifeObserver {
   ) {}
 
   logsOpened(brokerId: number, logs: LogStore, alive: () => boolean): void {
+    this.stores.set(brokerId, logs);
     for (const model of this.cluster.all()) {
       const replica = model.replicas.get(brokerId);
       if (replica) replica.running = true;
@@ -118,6 +120,8 @@ export class LifeChecker implements LifeObserver {
       if (!replica) continue;
       replica.running = false;
       replica.highWatermark = 0;
+      const log = this.stores.get(brokerId)?.get(model.topic.topicId, model.partition);
+      if (log?.cutsAreSettled !== false) replica.uncutEnd = 0;
       // With flush=sync nothing that counts may be lost.
       if (loseUnsynced && model.topic.config.flush === 'os') {
         replica.taintedIn = this.cluster.brokers.get(brokerId)?.brokerEpoch ?? 0;
@@ -151,12 +155,12 @@ export class LifeChecker implements LifeObserver {
   }
 
   private compareLives(model: PartitionModel, before: ReplicaModel, now: MarkedLog): void {
-    const { brokerId, log, failed } = before;
+    const { brokerId, log, failed, uncutEnd } = before;
     const lostPower = this.lostPower.has(brokerId);
     if (!lostPower && !failed && now.end !== log.end) {
       model.report('R9', `broker ${brokerId} was killed with LEO ${log.end}, is at ${now.end}`);
     }
-    if (lostPower && now.end > log.end && !failed) {
+    if (lostPower && now.end > Math.max(log.end, uncutEnd) && !failed) {
       model.report('R9', `broker ${brokerId} went down with LEO ${log.end}, is at ${now.end}`);
     }
     if (model.isCompacted) return;

@@ -21,6 +21,8 @@ export interface ReplicaModel {
   taintedIn: number | undefined;
   /** Its log failed: what its last append wrote is not known. */
   failed: boolean;
+  /** Where it ended before cuts that are not on the device: a loss of power may bring that back. 0: there are none. */
+  uncutEnd: number;
 }
 
 export interface StoredState {
@@ -77,7 +79,13 @@ export class PartitionModel {
     const known = this.replicas.get(brokerId);
     if (known) return known;
     const log = new MarkedLog();
-    const fresh = { highWatermark: 0, verified: 0, taintedIn: undefined, failed: false };
+    const fresh = {
+      highWatermark: 0,
+      verified: 0,
+      taintedIn: undefined,
+      failed: false,
+      uncutEnd: 0,
+    };
     const replica = { brokerId, log, running: true, ...fresh };
     this.replicas.set(brokerId, replica);
     return replica;
@@ -120,6 +128,7 @@ export class PartitionModel {
 
   truncated(brokerId: number, end: number): void {
     const replica = this.replica(brokerId);
+    replica.uncutEnd = Math.max(replica.uncutEnd, replica.log.end);
     replica.log.truncate(end);
     this.shortened(replica);
   }
