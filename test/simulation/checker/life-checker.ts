@@ -180,8 +180,11 @@ export class LifeChecker implements LifeObserver {
     const topic = this.cluster.topics.get(topicId);
     if (!topic || topic.dying || !topic.assignment[partition]?.includes(brokerId)) return;
     if (topic.removing[partition]?.includes(brokerId)) return;
+    const model = this.cluster.find(topicId, partition);
+    // It was told before it was taken in again, and has not heard of that yet; nothing counts on what it has.
+    if (topic.adding[partition]?.includes(brokerId) && !model?.isMember(brokerId)) return;
     const text = `broker ${brokerId} deletes a replica that nobody asked it to`;
-    this.cluster.find(topicId, partition)?.report('Z5', text);
+    model?.report('Z5', text);
   }
 
   /** R10: a damaged replica may still be the only one that has something, as long as it counts. */
