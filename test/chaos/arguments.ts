@@ -51,7 +51,9 @@ export function parseArguments(args: readonly string[]): ChaosCommand {
   const usual = scenario.name === 'random' ? DEFAULT_RANDOM_SECONDS : DEFAULT_SECONDS;
   // Many runs show more than long ones.
   const partitions = number('--partitions', values.partitions, 1, 1000);
-  const rate = values.rate ?? String(isMany(partitions) ? partitions : DEFAULT_RECORDS_PER_SECOND);
+  const rate =
+    values.rate ??
+    String(isMany(partitions) ? Math.ceil(partitions / 2) : DEFAULT_RECORDS_PER_SECOND);
   const seconds = values.seconds ?? String(Math.ceil(repeat > 1 ? least : Math.max(usual, least)));
   return {
     kind: 'run',
@@ -96,7 +98,7 @@ export function help(): string {
     '  --keep                   logs and data are kept, also of a clean run',
     '  --json                   the last line of standard output is one object',
     '  --partitions N           of the topic that is measured; default 12',
-    '  --rate N                 records a second over all of them; default 2400, one for each of more than 200 partitions',
+    '  --rate N                 records a second over all of them; default 2400; with more than 200 partitions half as many as these',
     '  --zookeeper-nodes N      1 or 3; default 3',
     '  --session-timeout-ms N   of the brokers, from 2000; default 10000',
     '',
