@@ -1,7 +1,8 @@
 /**
  * Does a replica that catches up, or a follower whose disk stands still, hurt the others? Real brokers and a real ZooKeeper
  * under a steady load with acks=all on one topic; beside it a replica of another topic catches up so many GiB, and then one
- * broker's disk completes no sync. The p99 of acks=all then is compared with the quiet one of the same run. Called by the bench.
+ * broker's disk completes no sync. The p99 of acks=all then is compared with the quiet one of the same run; while the disk
+ * stands still something must want to sync, so that is compared with the same writes to a disk in order. Called by the bench.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,6 +30,8 @@ const WANTED_RATIO = 2;
 export interface CatchUpSummary {
   readonly quietP99Ms: number;
   readonly catchUpP99Ms: number;
+  /** With the writes beside it that wait for syncs, and the disk in order. */
+  readonly syncedP99Ms: number;
   readonly stalledP99Ms: number;
   readonly catchUpRatio: number;
   readonly stalledRatio: number;
@@ -106,8 +109,8 @@ async function run(bench: Bench): Promise<CatchUpReport> {
   await pause(SETTLE_MS);
   print('quiet again ...');
   const between = await window();
-  const stalled = await stall(bench, window);
-  return report([before, between], caughtUp, stalled, { seconds, gib: options.gib });
+  const { inOrder, stalled } = await stall(bench, window);
+  return report([before, between], caughtUp, { inOrder, stalled }, { seconds, gib: options.gib });
 }
 
 /** The follower is away while the bulk is written; from its return until it has all of it. */
@@ -130,18 +133,25 @@ async function catchUp(bench: Bench): Promise<{ caughtUp: Latencies; seconds: nu
   return { caughtUp: load.take(), seconds: (performance.now() - startedAt) / 1000 };
 }
 
-async function stall(bench: Bench, window: () => Promise<Latencies>): Promise<Latencies> {
+interface Stall {
+  readonly inOrder: Latencies;
+  readonly stalled: Latencies;
+}
+
+async function stall(bench: Bench, window: () => Promise<Latencies>): Promise<Stall> {
   const { client, stallFile, print } = bench;
   const options = { topic: SYNCED, partitions: 3, recordsPerSecond: 100, recordBytes: 10_000 };
   const synced = new SteadyLoad(client, options);
   synced.start();
   await pause(1000);
+  print('writes that wait for syncs ...');
+  const inOrder = await window();
   print(`the disk of broker ${FOLLOWER} stands still ...`);
   writeFileSync(stallFile, '');
   const stalled = await window();
   rmSync(stallFile);
   await synced.stop();
-  return stalled;
+  return { inOrder, stalled };
 }
 
 async function writeBulk(client: Client, bytes: number): Promise<void> {
@@ -181,20 +191,22 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 function report(
   quiet: readonly [Latencies, Latencies],
   caughtUp: Latencies,
-  stalled: Latencies,
+  { inOrder, stalled }: Stall,
   { seconds, gib }: { readonly seconds: number; readonly gib: number },
 ): CatchUpReport {
   const quietP99Ms = (quiet[0].p99Ms + quiet[1].p99Ms) / 2;
-  const ratio = ({ p99Ms }: Latencies): number => p99Ms / quietP99Ms;
+  const toQuiet = ({ p99Ms }: Latencies): number => p99Ms / quietP99Ms;
+  const stalledRatio = stalled.p99Ms / inOrder.p99Ms;
   const speed = ((gib * 1024) / seconds).toFixed(0);
   const rows = [
-    ['quiet', quiet[0]],
-    ['quiet again', quiet[1]],
-    [`${gib} GiB catch up (${speed} MiB/s)`, caughtUp],
-    ["a follower's disk stalls", stalled],
+    ['quiet', quiet[0], toQuiet(quiet[0])],
+    ['quiet again', quiet[1], toQuiet(quiet[1])],
+    [`${gib} GiB catch up (${speed} MiB/s)`, caughtUp, toQuiet(caughtUp)],
+    ['writes that wait for syncs', inOrder, 1],
+    ["a follower's disk stalls", stalled, stalledRatio],
   ] as const;
-  const lines = rows.map(([name, one]) =>
-    row(name, one.p50Ms, one.p99Ms, one.maxMs, ratio(one), one.failed),
+  const lines = rows.map(([name, one, ratio]) =>
+    row(name, one.p50Ms, one.p99Ms, one.maxMs, ratio, one.failed),
   );
   const head = row('acks=all, others', 'p50 ms', 'p99 ms', 'max ms', 'p99 ratio', 'failed');
   const wanted = `wanted: p99 ratio up to ${WANTED_RATIO}, none failed\n`;
@@ -203,9 +215,10 @@ function report(
     summary: {
       quietP99Ms: rounded(quietP99Ms),
       catchUpP99Ms: rounded(caughtUp.p99Ms),
+      syncedP99Ms: rounded(inOrder.p99Ms),
       stalledP99Ms: rounded(stalled.p99Ms),
-      catchUpRatio: rounded(ratio(caughtUp)),
-      stalledRatio: rounded(ratio(stalled)),
+      catchUpRatio: rounded(toQuiet(caughtUp)),
+      stalledRatio: rounded(stalledRatio),
       gib,
       catchUpSeconds: rounded(seconds),
       failed: rows.reduce((sum, [, { failed }]) => sum + failed, 0),
