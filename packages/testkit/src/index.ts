@@ -10,6 +10,7 @@ export * from './history/weak-writes';
 export * from './contracts/coordinator-contract';
 export * from './contracts/embedded-harness';
 export * from './simulation/simulated-disk';
+export type { DiskOperation, InjectedFailure } from './simulation/simulated-disk-failures';
 export * from './simulation/simulated-network';
 export * from './contracts/transport-contract';
 export * from './contracts/recorded-stream';

@@ -4,48 +4,16 @@
  * life works, neither open files nor a mounted disk, so that a zombie cannot write into the new life.
  * Called by unit tests of the log and by every simulated world, one disk per simulated machine.
  */
-import { TributaryError, type ErrorCode, type Random } from '@tributary/common';
+import { TributaryError, type Random } from '@tributary/common';
 import type { DirectoryLock, Disk, DiskFile, OpenOptions } from '@tributary/log';
 import { SimulatedContent } from './simulated-disk-content';
+import {
+  WRITES,
+  type Armed,
+  type DiskOperation,
+  type InjectedFailure,
+} from './simulated-disk-failures';
 import { SimulatedDirectory, SimulatedTree, storageError } from './simulated-disk-tree';
-
-export type DiskOperation =
-  | 'open'
-  | 'append'
-  | 'writeAt'
-  | 'read'
-  | 'truncate'
-  | 'datasync'
-  | 'syncDirectory'
-  | 'rename'
-  | 'remove'
-  | 'makeDirectory'
-  | 'lock';
-
-export interface InjectedFailure {
-  /** Default STORAGE_ERROR. */
-  readonly code?: ErrorCode;
-  /** How many times. Default 1. */
-  readonly times?: number;
-  /** Only for paths that contain this. */
-  readonly path?: string;
-  /** Of a failing append, this many bytes are written. Default 0. */
-  readonly partialBytes?: number;
-}
-
-/** What can leave the disk half done: the places at which the power is worth cutting. */
-const WRITES: ReadonlySet<DiskOperation> = new Set([
-  'append',
-  'writeAt',
-  'truncate',
-  'datasync',
-  'syncDirectory',
-  'rename',
-  'remove',
-  'makeDirectory',
-]);
-
-type Armed = InjectedFailure & { readonly operation: DiskOperation; left: number };
 
 export class SimulatedDisk implements Disk {
   private readonly tree = new SimulatedTree();
