@@ -23,7 +23,7 @@ import { ControllerElector } from './controller/controller-elector';
 import { DecisionJournal } from './controller/decision-journal';
 import type { DataPlane, DataPlaneContext } from './data-plane';
 import { groupHandlers } from './group';
-import { IsolationMonitor } from './isolation-monitor';
+import { IsolationMonitor, type IsolationSources } from './isolation-monitor';
 import { LeadershipCheck } from './leadership-check';
 import { MetadataCache } from './metadata/metadata-cache';
 import { createDataPlane } from './replication/data-plane-factory';
@@ -101,10 +101,10 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   });
   const parts = { clusterId, receiver, elector, journal };
   const succession = createSuccession(options, { ...context, ...parts, acceptor });
-  const isolation = makeIsolation(options, limits, { receiver, elector, dataPlane });
+  const controllerSilentForMs = (): number => controllerSilence(receiver, elector, brokerId);
+  const isolation = makeIsolation(options, limits, { dataPlane, controllerSilentForMs });
   const leadership = new LeadershipCheck({
-    ...{ clock, logger, states, host: () => dataPlane.host },
-    controllerSilentForMs: () => controllerSilence(receiver, elector, brokerId),
+    ...{ clock, logger, states, controllerSilentForMs, host: () => dataPlane.host },
     heartbeatTimeoutMs: limits.heartbeatTimeoutMs,
   });
   const groupStore = createGroupStore(coordinator, clock, random, logger);
@@ -124,14 +124,16 @@ export function assembleBroker(options: BrokerOptions, context: AssemblyContext)
   return { ...parts, metadata, isolation, leadership, dataPlane, handlers, controllerEpoch: read }; // prettier-ignore
 }
 
+type ControllerSilence = Pick<IsolationSources, 'controllerSilentForMs'>;
+
 function makeIsolation(
-  { brokerId, coordinator, clock, logger }: BrokerOptions,
+  { coordinator, clock, logger }: BrokerOptions,
   { zombieGraceMs }: ControlLimits,
-  { receiver, elector, dataPlane }: Pick<BrokerParts, 'receiver' | 'elector' | 'dataPlane'>,
+  { dataPlane, controllerSilentForMs }: Pick<BrokerParts, 'dataPlane'> & ControllerSilence,
 ): IsolationMonitor {
   const sources = {
     coordinatorSilentForMs: () => coordinator.silentForMs,
-    controllerSilentForMs: () => controllerSilence(receiver, elector, brokerId),
+    controllerSilentForMs,
   };
   return new IsolationMonitor(clock, zombieGraceMs, sources, (isolated) => {
     logger.warn(isolated ? 'isolated: acks 0 and 1 are refused' : 'no longer isolated');

@@ -6,7 +6,7 @@
  * Invariant: only a state of the same topic in a later leader epoch ends a leadership, so an answer of the coordinator that
  * is old ends none. Called by Broker.
  */
-import type { Clock, Logger, Timer } from '@tributary/common';
+import { partitionsByTopic, type Clock, type Logger, type Timer } from '@tributary/common';
 import type { PartitionStateStore } from '@tributary/coordination';
 import type { ReplicaHost } from './seams';
 
@@ -43,13 +43,11 @@ export class LeadershipCheck {
 
   private async check(): Promise<void> {
     const { controllerSilentForMs, heartbeatTimeoutMs, host, logger } = this.options;
-    const byTopic = new Map<string, number[]>();
     if (controllerSilentForMs() < heartbeatTimeoutMs) return;
-    for (const { topic, partition } of host().leaderships()) {
-      byTopic.set(topic, [...(byTopic.get(topic) ?? []), partition]);
-    }
     try {
-      for (const [topic, partitions] of byTopic) await this.checkTopic(topic, partitions);
+      for (const [topic, partitions] of partitionsByTopic(host().leaderships())) {
+        await this.checkTopic(topic, partitions);
+      }
     } catch (error) {
       logger.debug('the partition states cannot be read', { error });
     }

@@ -8,6 +8,7 @@ export * from './error-codes';
 export * from './logger';
 export * from './random';
 export * from './shared-abort';
+export * from './shared-run';
 export * from './topic-config';
 export * from './topic-partition';
 export * from './tributary-error';

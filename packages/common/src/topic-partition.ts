@@ -21,6 +21,17 @@ export function partitionKey(topicId: string, partition: number): string {
   return `${topicId}/${partition}`;
 }
 
+/** The partitions of each topic, in their order. */
+export function partitionsByTopic(named: Iterable<TopicPartition>): Map<string, number[]> {
+  const byTopic = new Map<string, number[]>();
+  for (const { topic, partition } of named) {
+    const known = byTopic.get(topic);
+    if (known) known.push(partition);
+    else byTopic.set(topic, [partition]);
+  }
+  return byTopic;
+}
+
 /** The inverse of `partitionName`; undefined when the text has not that form. */
 export function parsePartitionName(name: string): TopicPartition | undefined {
   const dash = name.lastIndexOf('-');

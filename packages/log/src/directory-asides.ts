@@ -3,17 +3,16 @@
  * way out. Invariant: nothing that was set aside is overwritten; only what is to be deleted goes, and what is answered as
  * deleted does not come back. Deletions of different replicas may go side by side. Called by LogDirectory.
  */
-import { parsePartitionName, partitionName } from '@tributary/common';
+import { parsePartitionName, partitionName, SharedRun } from '@tributary/common';
 import type { DirectoryLogs } from './directory-logs';
 import { asideName, parseAsideName, type AsideKind, type AsideName } from './directory-names';
 import type { Log } from './log';
 import { findPartition } from './log-directory-loader';
 import type { LogDirectoryOptions } from './log-directory-options';
 import type { ReplicaId } from './log-store';
-import { SharedSync } from './shared-sync';
 
 export class DirectoryAsides {
-  private readonly sync: SharedSync;
+  private readonly sync: SharedRun;
   /** Names of logs that were closed without a flush, and are not durably on their way out. */
   private readonly unflushed = new Set<string>();
 
@@ -22,7 +21,7 @@ export class DirectoryAsides {
     private readonly logs: DirectoryLogs,
   ) {
     const { disk, directory } = options;
-    this.sync = new SharedSync(() => disk.syncDirectory(directory));
+    this.sync = new SharedRun(() => disk.syncDirectory(directory));
   }
 
   /** What lies under some name may not be on the device: nobody may vouch for the directory. */

@@ -2,7 +2,7 @@
  * Writes every partition's HW to disk now and then, so that a restarted broker starts from a known one.
  * Invariant: one write at a time, which tells what is so after it was asked for; a write that fails is tried again at the next turn. Called by ReplicaManager.
  */
-import type { Clock, Logger, Timer } from '@tributary/common';
+import { SharedRun, type Clock, type Logger, type Timer } from '@tributary/common';
 import type { LogStore } from '@tributary/log';
 import type { Partition } from '../partition/partition';
 
@@ -16,9 +16,7 @@ export interface HighWatermarkCheckpointOptions {
 
 export class HighWatermarkCheckpoint {
   private timer: Timer | undefined;
-  private writing: Promise<void> = Promise.resolve();
-  /** Begins when the one that is under way has ended. */
-  private next: Promise<void> | undefined;
+  private readonly writes = new SharedRun(() => this.writeNow());
   private failed = false;
 
   constructor(private readonly options: HighWatermarkCheckpointOptions) {}
@@ -39,13 +37,7 @@ export class HighWatermarkCheckpoint {
 
   /** Never rejects. All who ask while one is under way share the next one. */
   write(): Promise<void> {
-    if (this.next) return this.next;
-    const next = this.writing.then(() => {
-      this.next = undefined;
-      return this.writeNow();
-    });
-    this.next = this.writing = next;
-    return next;
+    return this.writes.run();
   }
 
   private async writeNow(): Promise<void> {

@@ -2,7 +2,7 @@
  * How far replicas are that are being added: nobody but the leader of their partition knows. Invariant: what a leader does not
  * tell in time is unknown, with the reason, and never guessed; it does not hold up what is known. Called by reassignments.
  */
-import { Deadline, TributaryError } from '@tributary/common';
+import { Deadline, partitionsByTopic, TributaryError } from '@tributary/common';
 import {
   methods,
   type DescribeReplicasResult,
@@ -37,13 +37,9 @@ export async function lookUpProgress(
   moved: readonly MovedPartition[],
   deadline: Deadline,
 ): Promise<ProgressOf[]> {
-  const topics = new Map<string, number[]>();
-  for (const { topic, partition, leaderId, adding } of moved) {
-    if (leaderId === undefined || adding.length === 0) continue;
-    topics.set(topic, [...(topics.get(topic) ?? []), partition]);
-  }
+  const asked = moved.filter(({ leaderId, adding }) => leaderId !== undefined && adding.length > 0);
   const answers = new Map<string, Map<number, LeaderAnswer | TributaryError>>();
-  const left = [...topics];
+  const left = [...partitionsByTopic(asked)];
   const worker = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
       const [topic, partitions] = next;

@@ -3,7 +3,13 @@
  * else the first one of a broker. Read on demand; watched are only a few partitions that wait for a leader, while somebody
  * looks for it. Called by MetadataCache.
  */
-import { TributaryError, type Clock, type Deadline, type Timer } from '@tributary/common';
+import {
+  partitionsByTopic,
+  TributaryError,
+  type Clock,
+  type Deadline,
+  type Timer,
+} from '@tributary/common';
 import type {
   BrokerRegistry,
   ControllerElection,
@@ -61,10 +67,7 @@ export class CoordinatorSource implements MetadataSource {
   ): Promise<ClusterSnapshot> {
     const nouns = await this.nouns(deadline);
     await deadline.race(this.nextLeader(nouns.states, awaited, maxWaitMs), 'waiting for a leader');
-    const only = new Map<string, number[]>();
-    for (const { topic, partition } of awaited) {
-      only.set(topic, [...(only.get(topic) ?? []), partition]);
-    }
+    const only = partitionsByTopic(awaited);
     const read = this.readAll([...only.keys()], deadline, only);
     return deadline.race(read, 'reading metadata from ZooKeeper');
   }

@@ -1,7 +1,7 @@
 /**
  * Waits of whoever found no leader, or one that is gone. A failover takes a fraction of a second, and a wait that began
  * before its end adds to it: so the first waits stay short, and only an outage that lasts gets long ones.
- * Full jitter, as everywhere. Called by metadata, producer and fetcher.
+ * Full jitter, as everywhere. Called by producer and fetcher; the looks of the metadata keep to the same limits.
  */
 import { backoffMs, type ErrorCode, type Random } from '@tributary/common';
 
@@ -21,7 +21,7 @@ const leaderlessCodes: readonly ErrorCode[] = [
 export interface FailoverBackoffOptions {
   /** Longest wait of an outage that lasts. */
   readonly maxMs: number;
-  /** What failed; undefined: no leader was found. Anything else than a leader that is gone waits longer each time. */
+  /** What failed; undefined: nothing is known of it. Anything else than a leader that is gone waits longer each time. */
   readonly code?: ErrorCode | undefined;
 }
 

@@ -1,12 +1,13 @@
 /**
- * Syncs of one directory, shared by all who changed something in it. Invariant: whoever asks is answered by a sync that began
- * after the call, and one that failed fails all who share it. Called by DirectoryAsides.
+ * Runs of one piece of work, one at a time, shared by all who ask for it: the sync of a directory, the write of a checkpoint.
+ * Invariant: whoever asks is answered by a run that began after the call, and one that failed fails all who share it.
+ * Called by the log's directories and by the checkpoint of the high watermarks.
  */
-export class SharedSync {
+export class SharedRun {
   private running: Promise<void> | undefined;
   private next: Promise<void> | undefined;
 
-  constructor(private readonly sync: () => Promise<void>) {}
+  constructor(private readonly work: () => Promise<void>) {}
 
   /** At once where none is under way; else with all others that wait for its end. */
   run(): Promise<void> {
@@ -21,7 +22,7 @@ export class SharedSync {
   }
 
   private begin(): Promise<void> {
-    const running = this.sync().finally(() => {
+    const running = this.work().finally(() => {
       if (this.running === running) this.running = undefined;
     });
     this.running = running;

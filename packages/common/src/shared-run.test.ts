@@ -1,13 +1,13 @@
-import { SharedSync } from './shared-sync';
+import { SharedRun } from './shared-run';
 
 interface Turn {
   readonly end: () => void;
   readonly fail: () => void;
 }
 
-function syncs(): { readonly shared: SharedSync; readonly turns: Turn[] } {
+function syncs(): { readonly shared: SharedRun; readonly turns: Turn[] } {
   const turns: Turn[] = [];
-  const shared = new SharedSync(
+  const shared = new SharedRun(
     () =>
       new Promise<void>((resolve, reject) => {
         turns.push({ end: resolve, fail: () => reject(new Error('no')) });
