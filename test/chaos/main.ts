@@ -3,16 +3,14 @@
  * error; with --json the last line of standard output is one object. Exits non-zero when an invariant broke.
  */
 import { writeFileSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
 import { errorCodes, TributaryError } from '@tributary/common';
+import '@tributary/server'; // its V8 flags, here too
 import { help, parseArguments, type ChaosArguments } from './arguments';
 import { renderReport } from './report/report';
 import type { RunPicture, RunResult } from './result';
 import { runOnce } from './run';
 import { cuts, targets } from './scenario';
 import { summarize } from './summary';
-
-setFlagsFromString('--no-concurrent-array-buffer-sweeping');
 
 const print = (line: string): void => void process.stderr.write(`${line}\n`);
 

@@ -4,16 +4,13 @@
  * differences are small; `-- catch-up` what others notice of a replica that catches up; `-- idle` what a cluster costs that
  * nobody uses. Prints a table; with --json the last line of standard output is one object.
  */
-import { setFlagsFromString } from 'node:v8';
 import { errorCodes, TributaryError } from '@tributary/common';
+import '@tributary/server'; // its V8 flags, here too
 import { parseArguments, type BenchArguments } from './arguments';
 import { benchCatchUp } from './catch-up/bench-catch-up';
 import { benchIdle } from './idle/bench-idle';
 import { benchLog } from './log/bench-log';
 import { ScratchDirectory } from './scratch-directory';
-
-// As the broker does it.
-setFlagsFromString('--no-concurrent-array-buffer-sweeping');
 
 async function main(): Promise<void> {
   const options = parseArguments(process.argv.slice(2));

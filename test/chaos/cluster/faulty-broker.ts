@@ -2,14 +2,11 @@
  * A broker process whose disk and wall clock obey the runner: the production broker with two ports wrapped. Started by
  * ChaosCluster in place of the broker's own entry point.
  */
-import { setFlagsFromString } from 'node:v8';
 import { systemClock, type Clock } from '@tributary/common';
 import { NodeDisk } from '@tributary/log';
 import { diskParts, runBroker } from '@tributary/server';
 import { FAULTS_FILE, readFaults } from './faults';
 import { FaultyDisk } from './faulty-disk';
-
-setFlagsFromString('--no-concurrent-array-buffer-sweeping');
 
 const file = process.env[FAULTS_FILE] ?? '';
 let faults = readFaults(file);

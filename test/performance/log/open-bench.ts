@@ -5,6 +5,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { defaultTopicConfig } from '@tributary/common';
+import { v8Flags } from '@tributary/server';
 import { median } from '../contest';
 import type { ScratchDirectory } from '../scratch-directory';
 import { BatchRing, LEADER_EPOCH } from './batch-ring';
@@ -43,7 +44,7 @@ export async function benchOpen(
   const samples: OpenSample[] = [];
   for (let repeat = 1; repeat <= repeats; repeat += 1) {
     const output = await scratch.run(process.execPath, [
-      '--no-concurrent-array-buffer-sweeping',
+      ...v8Flags,
       join(__dirname, 'open-child.js'),
       directory,
     ]);
