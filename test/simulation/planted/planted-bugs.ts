@@ -12,6 +12,8 @@ export interface PlantedEdit {
 
 export interface PlantedBug {
   readonly name: string;
+  /** The first that found it: the suite tries it before others. Moves with any change of what a seed does. */
+  readonly seed: number;
   readonly edits: readonly PlantedEdit[];
 }
 
@@ -23,6 +25,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-1211: a follower forgets what its leader may have committed with it.
     name: 'truncate-by-high-watermark',
+    seed: 1,
     edits: [
       edit(
         'broker/replication/followed-partition',
@@ -38,6 +41,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-7128.
     name: 'admit-by-high-watermark-only',
+    seed: 36,
     edits: [
       edit(
         'broker/partition/in-sync-replicas',
@@ -49,6 +53,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-6082.
     name: 'skip-controller-epoch-check',
+    seed: 24,
     edits: [
       edit(
         'coordination/controller-writes',
@@ -62,6 +67,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-1188.
     name: 'accept-old-leader-epoch',
+    seed: 20,
     edits: [
       edit(
         'broker/partition/partition-step',
@@ -78,6 +84,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-7415.
     name: 'forget-epoch-at-leader-start',
+    seed: 1,
     edits: [
       edit('broker/partition/partition', 'await this.log.assignEpoch(event.leaderEpoch);', ''),
     ],
@@ -85,6 +92,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-15583.
     name: 'advance-high-watermark-under-min-isr',
+    seed: 1,
     edits: [
       edit(
         'broker/partition/in-sync-replicas',
@@ -95,6 +103,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'acknowledge-before-min-isr',
+    seed: 1,
     edits: [
       edit(
         'broker/partition/partition',
@@ -112,6 +121,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-2729 and its kin: the last writer wins.
     name: 'skip-compare-and-set',
+    seed: 1,
     edits: [
       edit(
         'coordination/partition-state-store',
@@ -123,6 +133,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-727.
     name: 'serve-above-high-watermark',
+    seed: 1,
     edits: [
       edit(
         'broker/rpc/fetch-entry',
@@ -139,6 +150,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-9307: nothing is fetched from the new leader, and who says so again is told that it is known.
     name: 'become-follower-half',
+    seed: 2,
     edits: [
       edit(
         'broker/replication/role-changes',
@@ -149,6 +161,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'no-producer-state-on-new-leader',
+    seed: 8,
     edits: [
       edit('log/log-append', '      write(log, group);\n', '      write(log, group, true);\n'),
       edit(
@@ -165,6 +178,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'acknowledge-before-sync',
+    seed: 7,
     edits: [
       edit(
         'broker/partition/in-sync-replicas',
@@ -181,6 +195,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // What a follower said before it lost its log counts for what it has now.
     name: 'accept-acknowledgement-of-old-attach',
+    seed: 62,
     edits: [
       edit(
         'broker/replication/leader-stream',
@@ -197,6 +212,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // A topic that was deleted is taken for the next one of its name.
     name: 'ignore-topic-id',
+    seed: 58,
     edits: [
       edit(
         'broker/replication/replica-manager',
@@ -219,6 +235,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // R10: what is read from an old segment is believed.
     name: 'cold-read-without-crc',
+    seed: 2,
     edits: [
       edit(
         'log/log-reader',
@@ -230,6 +247,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // R10: the bytes that the CRC of a batch does not cover.
     name: 'cold-read-without-header-sums',
+    seed: 12,
     edits: [
       edit(
         'log/log-reader',
@@ -241,6 +259,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // R10: it sets its log aside at once, and may be the only one that has what is committed.
     name: 'refill-without-permission',
+    seed: 2,
     edits: [
       edit(
         'broker/replication/refill',
@@ -252,6 +271,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // C10: of each key the first record of the part that is compacted stays, and the later ones go.
     name: 'compaction-keeps-the-older-value',
+    seed: 2,
     edits: [
       edit(
         'log/compaction/key-map',
@@ -268,6 +288,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-4545 and its kin: tombstones go before who reads from the start has seen them.
     name: 'compaction-drops-tombstones-at-once',
+    seed: 2,
     edits: [
       edit(
         'log/compaction/batch-retention',
