@@ -1,13 +1,16 @@
 /**
  * Encoders and decoders by message name: proto-loader's for most, our own for the hot messages. Called by
  * the table of methods. Invariant: numbers in decoded messages are safe integers; a varint beyond that is
- * refused here, so that nothing inside needs to check offsets and epochs that came off the wire.
+ * refused here, so that nothing inside needs to check offsets and epochs that came off the wire. And no message takes
+ * much more memory than bytes (wire/element-limit.ts).
  */
 import { TributaryError } from '@tributary/common';
 import type { Codec } from './method';
-import { messageDefinition } from './proto-definitions';
+import { countedFields, messageDefinition } from './proto-definitions';
+import { countElements, maxElementsOf } from './wire/element-limit';
 import { hotCodecs } from './wire/hot-messages';
 import { undecodable } from './wire/undecodable';
+import { WireReader } from './wire/wire-reader';
 
 export function codecOf<Input, Output>(messageName: string): Codec<Input, Output> {
   const codec: Codec<never, unknown> | undefined = hot.get(messageName);
@@ -18,6 +21,7 @@ const hot = hotCodecs(generalCodec);
 
 /** proto-loader's codec; proto/ is loaded at the first call of either function. */
 export function generalCodec<Input, Output>(messageName: string): Codec<Input, Output> {
+  const maxElements = maxElementsOf(messageName);
   return {
     messageName,
     encode(message: Input): Buffer {
@@ -31,6 +35,7 @@ export function generalCodec<Input, Output>(messageName: string): Codec<Input, O
       const { deserialize } = messageDefinition(messageName);
       let message: object;
       try {
+        countElements(new WireReader(bytes, maxElements), messageName, countedFields);
         message = deserialize(bytes);
       } catch (thrown) {
         throw undecodable(messageName, thrown);

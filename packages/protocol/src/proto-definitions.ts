@@ -6,6 +6,7 @@
 import { resolve } from 'node:path';
 import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader';
 import { TributaryError } from '@tributary/common';
+import type { CountedField } from './wire/element-limit';
 
 export const protoFiles = ['hello', 'error', 'broker', 'replication', 'control', 'group', 'admin'];
 
@@ -16,12 +17,53 @@ let loaded: PackageDefinition | undefined;
 
 /** proto-loader's encoder and decoder of a message, by its name without the package. */
 export function messageDefinition(name: string): MessageTypeDefinition<object, object> {
-  loaded ??= loadDefinitions({ keepCase: false });
-  const definition = loaded[`tributary.v1.${name}`];
+  const definition = definitions()[`tributary.v1.${name}`];
   if (!definition || !('serialize' in definition)) {
     throw new TributaryError('INTERNAL', `no message ${name} in proto/tributary/v1`);
   }
   return definition as MessageTypeDefinition<object, object>;
+}
+
+const counted = new Map<string, ReadonlyMap<number, CountedField>>();
+
+/** What counts of the fields of a message, by their numbers. */
+export function countedFields(messageName: string): ReadonlyMap<number, CountedField> {
+  const known = counted.get(messageName);
+  if (known) return known;
+  const { type } = messageDefinition(messageName);
+  const fields = new Map(
+    (type as unknown as MessageDescriptor).field.map((field) => [
+      field.number,
+      countedField(field),
+    ]),
+  );
+  counted.set(messageName, fields);
+  return fields;
+}
+
+/** What we read of a DescriptorProto, which proto-loader leaves without a type. */
+interface MessageDescriptor {
+  readonly field: readonly FieldDescriptor[];
+}
+
+interface FieldDescriptor {
+  readonly number: number;
+  readonly label: string;
+  readonly type: string;
+  readonly typeName: string;
+}
+
+function countedField({ number, label, type, typeName }: FieldDescriptor): CountedField {
+  const isRepeated = label === 'LABEL_REPEATED';
+  const isNumber = !['TYPE_MESSAGE', 'TYPE_STRING', 'TYPE_BYTES'].includes(type);
+  const name = typeName.slice(typeName.lastIndexOf('.') + 1);
+  const isOurs = type === 'TYPE_MESSAGE' && `tributary.v1.${name}` in definitions();
+  return { number, isRepeated, isNumber, ...(isOurs ? { message: name } : {}) };
+}
+
+function definitions(): PackageDefinition {
+  loaded ??= loadDefinitions({ keepCase: false });
+  return loaded;
 }
 
 /** @param options keepCase: field names as in the files; reflection shows them so. */

@@ -7,7 +7,7 @@ import { assert, TributaryError, type Deadline } from '@tributary/common';
 import { ClusterImage } from './cluster-image';
 
 /** Calls that may wait for an image at once. */
-export const maxImageWaiters = 1_000;
+export const maxImageWaiters = 2_000;
 
 interface Waiter {
   check(image: ClusterImage): void;

@@ -1,12 +1,15 @@
+import { Deadline } from '@tributary/common';
 import type { CallContext, MetadataResponseInput, PartitionState } from '@tributary/protocol';
 import { SimulatedClock } from '@tributary/testkit';
 import { ClusterImage } from '../metadata/cluster-image';
-import { maxImageWaiters, MetadataCache } from '../metadata/metadata-cache';
+import { MetadataCache } from '../metadata/metadata-cache';
 import { describeCluster } from './admin-describe-cluster';
 import {
   answerMetadata,
+  maxAwaitedInAll,
   maxAwaitedLeaders,
   maxLeaderWaitMs,
+  maxLeaderWaits,
   metadataHandler,
 } from './metadata-handler';
 
@@ -103,6 +106,17 @@ describe('Metadata', () => {
   });
 });
 
+describe('a topic that is named again and again', () => {
+  it('is answered once', () => {
+    const answer = answerMetadata(
+      { metadata: cache(), clusterId: 'c' },
+      { topics: ['orders', 'nope', 'orders', 'nope'], allTopics: false, listener: '' },
+      context,
+    );
+    expect(answer.topics?.map(({ topic }) => topic)).toEqual(['orders', 'nope']);
+  });
+});
+
 describe('Metadata that waits for a leader', () => {
   function world() {
     const clock = new SimulatedClock();
@@ -180,7 +194,7 @@ describe('Metadata that waits for a leader', () => {
 
   it('does not wait where too many do already, and for too many partitions not at all', async () => {
     const { clock, handler, ask } = world();
-    const answers = Array.from({ length: maxImageWaiters + 1 }, () => ask());
+    const answers = Array.from({ length: maxLeaderWaits + 1 }, () => ask());
     await clock.advance(1);
     expect(answers.filter(({ leaders }) => leaders !== undefined)).toHaveLength(1);
     const awaited = Array(maxAwaitedLeaders + 1).fill({ topic: 'orders', partition: 0, leaderEpoch: 0 }); // prettier-ignore
@@ -188,6 +202,36 @@ describe('Metadata that waits for a leader', () => {
     await expect(handler.unary(request, context)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
+    await clock.advance(1_000);
+    const again = ask();
+    await clock.advance(1);
+    expect(again.leaders).toBeUndefined();
+    await clock.advance(500);
+  });
+
+  it('does not wait either where all that wait would look for too many leaders in each new image', async () => {
+    const { clock, ask } = world();
+    const awaited = Array(maxAwaitedLeaders).fill({ topic: 'orders', partition: 0, leaderEpoch: 4 }); // prettier-ignore
+    const large = Array.from({ length: maxAwaitedInAll / maxAwaitedLeaders }, () =>
+      ask({ awaited }),
+    );
+    const more = ask();
+    await clock.advance(1);
+    expect(large.filter(({ leaders }) => leaders !== undefined)).toHaveLength(0);
+    expect(more.leaders).toEqual([1, 2, -1]);
+    await clock.advance(500);
+    const again = ask();
+    await clock.advance(1);
+    expect(again.leaders).toBeUndefined();
+    await clock.advance(500);
+  });
+
+  it('leaves room for commands that wait until an image shows what they did', async () => {
+    const { clock, metadata, ask } = world();
+    for (let n = 0; n <= maxLeaderWaits; n += 1) ask({ maxWaitMs: maxLeaderWaitMs });
+    const deadline = Deadline.after(clock, 100);
+    const command = metadata.waitFor(() => false, deadline, 'what it did');
+    await expect(clock.settleWithin(command, 200)).rejects.toMatchObject({ code: 'TIMEOUT' });
     await clock.advance(1_000);
   });
 });

@@ -14,7 +14,7 @@ import {
   toWireError,
 } from '@tributary/protocol';
 import { Deadline, hasCode, shownTopic, TributaryError, type Clock } from '@tributary/common';
-import type { MetadataCache } from '../metadata/metadata-cache';
+import { maxImageWaiters, type MetadataCache } from '../metadata/metadata-cache';
 import type { MetadataImage } from '../metadata/metadata-image';
 import { endpointOn, listenerFor } from './listener-endpoints';
 
@@ -24,6 +24,10 @@ export const maxTopicsPerRequest = 10_000;
 export const maxAwaitedLeaders = 10_000;
 /** Longest wait for one of them. */
 export const maxLeaderWaitMs = 1_000;
+/** Requests that may wait at once, half of all that may wait for an image: a failover takes no room from commands. */
+export const maxLeaderWaits = maxImageWaiters / 2;
+/** Leaders that all of them may await together: each new image is held against every one. */
+export const maxAwaitedInAll = 100_000;
 
 export interface MetadataHandlerOptions {
   readonly metadata: MetadataCache;
@@ -32,15 +36,23 @@ export interface MetadataHandlerOptions {
 }
 
 export function metadataHandler(options: MetadataHandlerOptions): Handler {
+  const waits: LeaderWaits = { requests: 0, leaders: 0 };
   return unaryHandler(methods.broker.metadata, async (request, context) => {
-    await nextLeader(options, request, context);
+    await nextLeader(options, waits, request, context);
     return answerMetadata(options, request, context);
   });
+}
+
+/** What waits now. */
+interface LeaderWaits {
+  requests: number;
+  leaders: number;
 }
 
 /** Resolves without one, too: when the wait is over, or when too many wait already. */
 async function nextLeader(
   { metadata, clock }: MetadataHandlerOptions,
+  waits: LeaderWaits,
   { awaited, maxWaitMs }: MetadataRequest,
   { signal }: CallContext,
 ): Promise<void> {
@@ -49,12 +61,18 @@ async function nextLeader(
     throw new TributaryError('INVALID_ARGUMENT', message);
   }
   if (awaited.length === 0 || maxWaitMs <= 0 || !metadata.known) return;
+  if (waits.requests >= maxLeaderWaits || waits.leaders + awaited.length > maxAwaitedInAll) return;
   const deadline = Deadline.after(clock, Math.min(maxWaitMs, maxLeaderWaitMs), signal);
   const isThere = (image: MetadataImage): boolean => awaited.some((one) => hasLeader(image, one));
+  waits.requests += 1;
+  waits.leaders += awaited.length;
   try {
     await metadata.waitFor(isThere, deadline, 'a leader');
   } catch (error) {
     if (!hasCode(error, 'TIMEOUT', 'OVERLOADED')) throw error;
+  } finally {
+    waits.requests -= 1;
+    waits.leaders -= awaited.length;
   }
 }
 
@@ -78,7 +96,10 @@ export function answerMetadata(
   }
   const image = options.metadata.require();
   const listener = listenerFor(request.listener, context, image);
-  const names = request.allTopics ? image.topics().map(({ topic }) => topic) : request.topics;
+  // Each once: a name takes a few bytes to repeat, and its answer has all partitions.
+  const names = request.allTopics
+    ? image.topics().map(({ topic }) => topic)
+    : [...new Set(request.topics)];
   return {
     clusterId: options.clusterId,
     controllerId: image.controllerId,

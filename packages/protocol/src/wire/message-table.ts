@@ -4,6 +4,7 @@
  */
 import { TributaryError } from '@tributary/common';
 import type { Codec } from '../method';
+import { maxElementsOf } from './element-limit';
 import type { Field, Kind } from './fields';
 import { undecodable } from './undecodable';
 import { WireReader, wireType } from './wire-reader';
@@ -118,6 +119,7 @@ export function tableCodec<Input, Output>(
   messageName: string,
   table: MessageTable,
 ): Codec<Input, Output> {
+  const maxElements = maxElementsOf(messageName);
   return {
     messageName,
     encode(input: Input): Buffer {
@@ -128,7 +130,7 @@ export function tableCodec<Input, Output>(
     },
     decode(bytes: Buffer): Output {
       try {
-        return table.readBody(new WireReader(bytes)) as Output;
+        return table.readBody(new WireReader(bytes, maxElements)) as Output;
       } catch (thrown) {
         throw thrown instanceof TributaryError ? thrown : undecodable(messageName, thrown);
       }
@@ -153,6 +155,8 @@ function isSent(field: PlacedField, value: unknown): boolean {
 
 /** The message with what comes next: the same object, or for a member of a oneof a new one. */
 function taken(message: Message, field: PlacedField, reader: WireReader): Message {
+  // A member of a oneof may be sent again and again, too: the last one wins.
+  if (field.repeated || field.discriminator !== undefined) reader.countElements(1);
   const value = field.kind.read(reader);
   if (field.repeated) {
     (message[field.name] as unknown[]).push(value);
@@ -162,7 +166,6 @@ function taken(message: Message, field: PlacedField, reader: WireReader): Messag
     message[field.name] = value;
     return message;
   }
-  // The last member of a oneof wins.
   const earlier = message[field.discriminator];
   if (typeof earlier === 'string') delete message[earlier];
   const next = { ...field.withMember, ...message };

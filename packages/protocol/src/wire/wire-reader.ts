@@ -12,15 +12,28 @@ export const wireType = { varint: 0, fixed64: 1, delimited: 2, fixed32: 5 } as c
 export class WireReader {
   private low = 0;
   private high = 0;
+  private position = 0;
+  private end: number;
+  private elements = 0;
 
+  /** @param maxElements that may be counted */
   constructor(
     private readonly buffer: Buffer,
-    private position = 0,
-    private end = buffer.length,
-  ) {}
+    private readonly maxElements = Infinity,
+  ) {
+    this.end = buffer.length;
+  }
 
   get done(): boolean {
     return this.position >= this.end;
+  }
+
+  /** Throws when there are more in this message, those inside it included, than it may have. */
+  countElements(more: number): void {
+    this.elements += more;
+    if (this.elements > this.maxElements) {
+      throw new RangeError(`more than ${this.maxElements} elements in one message`);
+    }
   }
 
   uint32(): number {
