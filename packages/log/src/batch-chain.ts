@@ -8,8 +8,8 @@ import { headerAt } from './batch-scan';
 import { SEGMENT_OFFSETS_MAX } from './segment-seal';
 
 export interface ChainRules {
-  /** -1: not known. */
-  readonly epochOf: (offset: number) => number;
+  /** That the batch at `offset` must have, which says that it has `found`; -1: not known. */
+  readonly epochOf: (offset: number, found: number) => number;
   readonly mayLeaveGap: (baseOffset: number) => boolean;
 }
 
@@ -50,7 +50,7 @@ export class BatchChain {
     const follows = isGap || baseOffset === nextOffset;
     if (!follows || lastOffset - this.baseOffset > SEGMENT_OFFSETS_MAX)
       return `a batch has base offset ${baseOffset}, ${nextOffset} is next`;
-    const expected = rules.epochOf(baseOffset);
+    const expected = rules.epochOf(baseOffset, leaderEpoch);
     if (expected >= 0 && leaderEpoch !== expected) {
       return `a batch has leader epoch ${leaderEpoch} instead of ${expected}`;
     }

@@ -6,7 +6,7 @@
  *
  * Invariant: the companion names every content that the file may have after a crash. Other than for checkpoints they
  * share one sync of the directory: both are renamed in order, and a journal keeps that; so a change of leader
- * waits for the device once more, not twice. Without companion (older versions, Kafka) the file is believed.
+ * waits for the device once more, not twice. Without companion (older versions, Kafka) the file is believed in what it tells.
  * What is only added, and must not wait, goes behind the sums (epoch-additions.ts).
  * Called by the log, its loader and its repair.
  */
@@ -36,6 +36,7 @@ export class EpochFile {
   /** The sum of the file alone, and the lines that are added to it. */
   private base = '';
   private additions: readonly string[] = [];
+  private lacks = false;
 
   constructor(
     private readonly disk: Disk,
@@ -51,6 +52,7 @@ export class EpochFile {
     this.sums = [];
     this.placed = undefined;
     this.additions = [];
+    this.lacks = false;
     if (text === undefined) return undefined;
     const sum = sumOf(text);
     const companion = readTextFile(this.disk, this.companionPath);
@@ -66,8 +68,14 @@ export class EpochFile {
     const told = withEntries(text, added.entries);
     this.base = sum;
     this.additions = added.entries.map((entry) => formatAddition(sum, entry));
-    if (companion !== undefined && !added.isTorn) this.placed = told;
+    this.lacks = companion === undefined || added.isTorn;
+    if (!this.lacks) this.placed = told;
     return told;
+  }
+
+  /** Of what was read last: entries may have been added to it that are lost, with the companion or with the end of it. */
+  get mayLackTheLast(): boolean {
+    return this.lacks;
   }
 
   /** Durable when it resolves, unless a newer text took its place meanwhile: then that one is. */

@@ -27,8 +27,8 @@ export class LogResources {
 export class LogFiles {
   /** Files were created, renamed or removed since the last sync of the directory (KAFKA-3968). */
   directoryDirty = true;
-  /** Epoch that the batch at `offset` must have; -1: not known. */
-  epochOf: (offset: number) => number = () => -1;
+  /** Epoch that the batch at `offset` must have, which says that it has `found`; -1: not known. */
+  epochOf: (offset: number, found: number) => number = () => -1;
   private readonly gaps: OffsetGaps;
 
   constructor(

@@ -35,6 +35,11 @@ export interface LoadedLog {
   readonly cutBytes: number;
 }
 
+interface StoredEpochs {
+  readonly epochs: LeaderEpochCache;
+  readonly mayLackTheLast: boolean;
+}
+
 export async function loadLog(
   disk: Disk,
   directory: string,
@@ -44,9 +49,9 @@ export async function loadLog(
   const files = new LogFiles(disk, directory, resources, options.clock);
   const start = options.logStartOffset ?? 0;
   const opened = openSegments(files, start);
-  const storedEpochs = readEpochs(files, opened.at(-1), options);
-  const toldEpochs = storedEpochs?.format();
-  files.epochOf = (offset) => storedEpochs?.epochOf(offset) ?? -1;
+  const stored = readEpochs(files, opened.at(-1), options);
+  const toldEpochs = stored?.epochs.format();
+  files.epochOf = (offset, found) => expectedEpoch(stored, offset, found);
 
   const limits = { expirationMs: options.producerIdExpirationMs };
   // What lies below the first segment was committed and deleted: a snapshot of that is of no other history.
@@ -83,7 +88,7 @@ export async function loadLog(
   } else {
     producers.adopt(states);
   }
-  const epochs = reconciled(storedEpochs, recovery.changes, segments);
+  const epochs = reconciled(stored?.epochs, recovery.changes, segments);
   files.epochOf = (offset) => epochs.epochOf(offset);
   return {
     files,
@@ -139,18 +144,27 @@ function readEpochs(
   { disk, directory }: LogFiles,
   last: Segment | undefined,
   { recover }: LogOptions,
-): LeaderEpochCache | undefined {
+): StoredEpochs | undefined {
   const file = new EpochFile(disk, directory);
   try {
     const text = file.read();
     if (text === undefined) return undefined;
     const expected = recover ? 0 : (last?.indexes.readHead()?.epochsCrc ?? 0);
     if (expected !== 0 && expected !== crc32c(Buffer.from(text))) return undefined;
-    return LeaderEpochCache.parse(text, file.path);
+    const epochs = LeaderEpochCache.parse(text, file.path);
+    return { epochs, mayLackTheLast: file.mayLackTheLast };
   } catch (error) {
     if (hasCode(error, 'CORRUPT_LOG')) return undefined;
     throw error;
   }
+}
+
+/** Of the batch at `offset`; -1: not known. Behind the last entry of what may lack some there may be later epochs. */
+function expectedEpoch(stored: StoredEpochs | undefined, offset: number, found: number): number {
+  if (!stored) return -1;
+  const { epochs, mayLackTheLast } = stored;
+  const epoch = epochs.epochOf(offset);
+  return mayLackTheLast && epoch === epochs.latestEpoch && found > epoch ? -1 : epoch;
 }
 
 function reconciled(

@@ -249,3 +249,56 @@ test('an epoch whose batches the power took is not in the way of what comes in t
   const again = await recover({ unsyncedMayBeLost: false });
   expect([again.logEndOffset, again.latestEpoch]).toEqual([2, 0]);
 });
+
+describe('epochs that are lost with the companion of their file, or with its end', () => {
+  const companion = 'leader-epoch-checkpoint.crc';
+  const afterProcess = (): Promise<Log> => recover({ unsyncedMayBeLost: false });
+
+  let records: unknown;
+
+  /** Each epoch but the first is a line behind the sums. */
+  async function written(): Promise<Log> {
+    const log = await openTestLog(disk, directory);
+    for (let i = 0; i < 6; i += 1) append(log, `${i}`, Math.floor(i / 2));
+    records = readWholeLog(log);
+    kill();
+    return log;
+  }
+
+  test('are found in the batches again: the companion is gone', async () => {
+    const log = await written();
+    disk.remove(`${directory}/${companion}`);
+    const recovered = await afterProcess();
+    expect(readWholeLog(recovered)).toEqual(records);
+    expect([0, 1, 2].map((epoch) => recovered.epochEnd(epoch))).toEqual(
+      [0, 1, 2].map((epoch) => log.epochEnd(epoch)),
+    );
+    kill();
+    expect((await afterProcess()).logEndOffset).toBe(6);
+  });
+
+  test('are found in the batches again: it ends within a line', async () => {
+    const log = await written();
+    const size = disk.fileSize(`${directory}/${companion}`);
+    const text = disk.openFile(`${directory}/${companion}`).read(0, size).toString();
+    for (let left = 1; left < size; left += 1) {
+      // A line that is missing as a whole is no torn end.
+      if (text[left - 1] === '\n') continue;
+      disk = new SimulatedDisk();
+      await written();
+      cutFile(companion, left);
+      const recovered = await afterProcess();
+      expect([left, recovered.logEndOffset, recovered.latestEpoch]).toEqual([left, 6, 2]);
+      expect(recovered.epochEnd(1)).toEqual(log.epochEnd(1));
+    }
+  });
+
+  test('but never such that are older than what the file tells', async () => {
+    await written();
+    disk.remove(`${directory}/${companion}`);
+    const path = `${directory}/leader-epoch-checkpoint`;
+    disk.remove(path);
+    disk.openFile(path, { create: true }).append([Buffer.from('0\n2\n0 0\n5 2\n')]);
+    await expect(afterProcess()).rejects.toThrow('a batch has leader epoch 1 instead of 5');
+  });
+});
