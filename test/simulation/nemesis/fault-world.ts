@@ -109,10 +109,14 @@ export class FaultWorld {
     return this.rotten(model, brokerId).some((name) => name.endsWith('.log'));
   }
 
-  /** As above, of one flipped bit in what it has of this partition. */
+  /**
+   * As above, of one flipped bit in what it has of this partition. A good member may fall behind and leave: with min ISR 2
+   * two that have flipped bits would commit what no good one has.
+   */
   mayRot(model: PartitionModel, brokerId: number): boolean {
     if (model.trueHighWatermark === 0 || model.replicas.get(brokerId)?.failed) return false;
-    return this.rotten(model, brokerId).length === 0 && this.hasOthers(model, brokerId);
+    const isWhole = (id: number): boolean => this.rotten(model, id).length === 0;
+    return [...model.replicas.keys()].every(isWhole) && this.hasOthers(model, brokerId);
   }
 
   integer(below: number): number {
