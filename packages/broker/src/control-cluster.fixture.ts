@@ -48,7 +48,7 @@ export class RecordedReplicas implements DataPlane {
     leaderships: (): [] => [],
     endLeadership: () => undefined,
     localReplicas: (): LocalReplica[] => [],
-    previousStop: () => ({ previousStop: 'NEVER_RAN' as const }),
+    toldLives: () => ({ previousStop: 'NEVER_RAN' as const }),
     setCatchUpRate: () => undefined,
     offlineReplicas: (): OfflineReplica[] => this.offline,
     restoredReplicas: (): [] => [],

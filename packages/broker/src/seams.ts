@@ -33,8 +33,14 @@ export interface ReplicaHost {
   endLeadership(later: Leadership, reason: string): void;
   /** What lies on the disks, for BrokerHello. */
   localReplicas(): LocalReplica[];
-  /** How the process before this one ended, for BrokerHello. The first `apply` after a registration says that it is known. */
-  previousStop(): Pick<BrokerHelloInput, 'previousStop' | 'previousBrokerEpoch'>;
+  /**
+   * How the process before this one ended, and the earlier registrations of this one, for BrokerHello. The first `apply`
+   * after a registration says that it is known.
+   */
+  toldLives(): Pick<
+    BrokerHelloInput,
+    'previousStop' | 'previousBrokerEpoch' | 'earlierBrokerEpochs'
+  >;
   /** Those that cannot serve, be it for good or while they are refilled. Told to each controller. */
   offlineReplicas(): OfflineReplica[];
   /** Those that were told to be offline in this registration and are complete again. Told to each controller. */

@@ -297,6 +297,19 @@ export const plantedBugs: readonly PlantedBug[] = [
       ),
     ],
   },
+  {
+    // A process passes for the one before it: what that was trusted with is taken for complete, also after a loss of power.
+    name: 'claim-seats-of-the-process-before',
+    seed: 1,
+    edits: [
+      edit(
+        'broker/replication/previous-life',
+        'const earlierBrokerEpochs = this.registrations.slice(0, -1);',
+        `const { brokerEpoch = 0 } = this.logStore.previousStop;
+    const earlierBrokerEpochs = [brokerEpoch, ...this.registrations.slice(0, -1)];`,
+      ),
+    ],
+  },
 ];
 
 export function plantedBug(name: string): PlantedBug | undefined {

@@ -239,7 +239,7 @@ export class ControlReceiver implements PartitionAlterer, ControllerAccess {
       this.checkEpochs(controllerEpoch, expectedBrokerEpoch, self.brokerEpoch);
       const session = this.replace(stream, controllerId, controllerEpoch, self.brokerEpoch);
       const host = this.options.host();
-      const told = { replicas: host.localReplicas(), ...host.previousStop() };
+      const told = { replicas: host.localReplicas(), ...host.toldLives() };
       stream.send({ hello: { hello: answer, ...told }, body: 'hello' });
       const { peer } = context;
       this.options.logger.debug('control stream', { controllerId, controllerEpoch, peer });

@@ -63,7 +63,7 @@ class Session {
         leaderships: () => [],
         endLeadership: () => undefined,
         localReplicas: (): LocalReplica[] => [],
-        previousStop: () => ({ previousStop: 'NEVER_RAN' as const }),
+        toldLives: () => ({ previousStop: 'NEVER_RAN' as const }),
         setCatchUpRate: () => undefined,
         offlineReplicas: () => this.offline,
         restoredReplicas: () => this.restored,

@@ -13,12 +13,17 @@ const stops: Readonly<Record<StopKind, BrokerPast['stop']>> = {
   NEVER_RAN: 'never ran',
 };
 
-export function pastOf({ replicas, previousStop, previousBrokerEpoch }: ToldPast): BrokerPast {
-  const byKey = replicas.map((replica): [string, ReplicaPast] => {
+export function pastOf(told: ToldPast): BrokerPast {
+  const { previousStop, previousBrokerEpoch, earlierBrokerEpochs } = told;
+  const byKey = told.replicas.map((replica): [string, ReplicaPast] => {
     const { lastEpoch, logEndOffset, cutBelowHighWatermark, completeAgain } = replica;
     const key = partitionKey(replica.topicId, replica.partition);
     return [key, { lastEpoch, logEndOffset, cutBelowHighWatermark, completeAgain }];
   });
-  const replicasByKey = new Map(byKey);
-  return { stop: stops[previousStop], brokerEpoch: previousBrokerEpoch, replicas: replicasByKey };
+  return {
+    stop: stops[previousStop],
+    brokerEpoch: previousBrokerEpoch,
+    earlierEpochs: new Set(earlierBrokerEpochs),
+    replicas: new Map(byKey),
+  };
 }

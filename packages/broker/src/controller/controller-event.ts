@@ -38,7 +38,10 @@ export interface BrokerLife {
 }
 
 /** What a broker's hello says of its past. */
-export type ToldPast = Pick<BrokerHello, 'replicas' | 'previousStop' | 'previousBrokerEpoch'>;
+export type ToldPast = Pick<
+  BrokerHello,
+  'replicas' | 'previousStop' | 'previousBrokerEpoch' | 'earlierBrokerEpochs'
+>;
 
 export interface WriteOutcome {
   readonly topicId: string;

@@ -123,6 +123,7 @@ export class ControllerScript {
       replicas: [],
       previousStop: 'STOPPED_BY_PROCESS',
       previousBrokerEpoch,
+      earlierBrokerEpochs: [],
       ...told,
     };
     return this.event({ type: 'stream-up', ...lifeOf(brokerId, life), hello });

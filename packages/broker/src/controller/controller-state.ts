@@ -78,6 +78,8 @@ export interface BrokerPast {
   readonly stop: 'clean' | 'process' | 'machine' | 'never ran';
   /** Of the last life of that process, or of one before it, that was imaged. 0: none is known. */
   readonly brokerEpoch: number;
+  /** Broker epochs that its present process has had before this one. Empty: none, or it does not say. */
+  readonly earlierEpochs: ReadonlySet<number>;
   /** By `partitionKey`. */
   readonly replicas: ReadonlyMap<string, ReplicaPast>;
 }

@@ -27,9 +27,11 @@ interface Machine {
   isUp: boolean;
   isLinked: boolean;
   /** How the process before this one ended, and in which noted life, as its disks say. */
-  found: { stop: Stop; epoch: number };
+  found: { stop: Stop | 'first'; epoch: number };
   /** The present process has noted its registration. */
   notedEpoch: number | undefined;
+  /** Broker epochs that the present process has had before. */
+  earlierEpochs: number[];
   isCompleteAgain: boolean[];
   /** Broker epochs of lives that a machine crash ended. */
   readonly machineCrashes: number[];
@@ -38,8 +40,9 @@ interface Machine {
 
 const topic = 'orders';
 const topicId = 'orders-id';
-const severity = { clean: 1, process: 2, machine: 3 } as const;
+const severity = { first: 0, clean: 1, process: 2, machine: 3 } as const;
 const told = {
+  first: 'NEVER_RAN',
   clean: 'STOPPED_CLEANLY',
   process: 'STOPPED_BY_PROCESS',
   machine: 'STOPPED_BY_MACHINE',
@@ -68,8 +71,14 @@ export class ControllerWorld {
     for (let id = 1; id <= brokers; id += 1) {
       const has = assignment.map(() => 0);
       const isCompleteAgain = assignment.map(() => false);
-      const found = { stop: 'clean', epoch: 0 } as const;
-      const process = { life: 0, isUp: true, isLinked: true, notedEpoch: undefined };
+      const found = { stop: 'first', epoch: 0 } as const;
+      const process = {
+        life: 0,
+        isUp: true,
+        isLinked: true,
+        notedEpoch: undefined,
+        earlierEpochs: [],
+      };
       this.machines.set(id, { ...process, found, isCompleteAgain, machineCrashes: [], has });
     }
     this.record = { topic, topicId, assignment, configs: {}, version: 0 };
@@ -94,6 +103,7 @@ export class ControllerWorld {
     machine.found =
       notedEpoch === undefined ? { stop: worst, epoch: found.epoch } : { stop, epoch: notedEpoch };
     machine.notedEpoch = undefined;
+    machine.earlierEpochs = [];
     machine.isCompleteAgain = machine.isCompleteAgain.map(() => false);
     if (stop === 'machine') {
       machine.machineCrashes.push(epoch(id, machine));
@@ -129,6 +139,7 @@ export class ControllerWorld {
       this.registryChanged();
       machine.isUp = true;
     }
+    machine.earlierEpochs.push(epoch(id, machine));
     machine.life += 1;
     this.registryChanged();
   }
@@ -421,13 +432,16 @@ export class ControllerWorld {
     this.event({ type: 'command', brokerId, request });
   }
 
-  private hello({ found, isCompleteAgain, has }: Machine): ToldPast {
-    const replicas = has.map((logEndOffset, partition): LocalReplica => {
+  private hello({ found, earlierEpochs, isCompleteAgain, has }: Machine): ToldPast {
+    const replicas = has.flatMap((logEndOffset, partition): LocalReplica[] => {
+      // It may never have heard that it has one.
+      if (logEndOffset === 0) return [];
       const replica = { topic, topicId, partition, logEndOffset, lastEpoch: 0, highWatermark: 0 };
       const completeAgain = isCompleteAgain[partition] ?? false;
-      return { ...replica, cutBelowHighWatermark: false, completeAgain };
+      return [{ ...replica, cutBelowHighWatermark: false, completeAgain }];
     });
-    return { replicas, previousStop: told[found.stop], previousBrokerEpoch: found.epoch };
+    const past = { previousStop: told[found.stop], previousBrokerEpoch: found.epoch };
+    return { replicas, ...past, earlierBrokerEpochs: earlierEpochs };
   }
 
   /** Those whose acknowledgement the leader waits for. */

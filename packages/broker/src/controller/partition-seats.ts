@@ -4,7 +4,9 @@
  *
  * A seat was given to a broker in one broker epoch. In a later one another process has it, or the same that lost its
  * session; what that tells of how the process before it stopped decides. It speaks of the last life that was imaged, so
- * a seat from before that one is in doubt: that life may have told of something worse, and nobody acted on it.
+ * a seat from before that one is in doubt: that life may have told of something worse, and nobody acted on it. Where it is
+ * the same process that had it, its log is as complete as it was then, though it may have no log, if it never heard that
+ * the partition is its own: so nothing that it tells of the process before it counts.
  */
 import { partitionKey } from '@tributary/common';
 import type { VersionedPartitionState } from '@tributary/coordination';
@@ -23,8 +25,8 @@ export type Brokers = ReadonlyMap<number, BrokerState>;
 
 /**
  * held: by the very life that it was given to, trusted and not on its way out. returned: by a later one whose log is
- * complete. doubtful: by a later one whose log may lack what was committed. lost: by a later one that has no log of it,
- * as its disks are new. away: nothing can be said now: the broker is gone or untrusted, leaves, has not told of its past,
+ * complete, as always in the same process. doubtful: by a later one whose log may lack what was committed. lost: by a later one that has nothing of
+ * it, as its disks are new. away: nothing can be said now: the broker is gone or untrusted, leaves, has not told of its past,
  * or its replica is offline.
  */
 export type SeatWorth = 'held' | 'returned' | 'doubtful' | 'lost' | 'away';
@@ -76,8 +78,11 @@ export class PartitionSeats {
     if (!isNewLife(this.stored, broker)) return stays(broker) ? 'held' : 'away';
     const { past } = broker;
     if (!past) return 'away';
-    if (past.stop === 'never ran' && !past.replicas.has(this.key)) return 'lost';
-    if (this.isDoubtful(broker, past)) return 'doubtful';
+    if (!this.isOfThisProcess(brokerId, past) && !past.replicas.get(this.key)?.completeAgain) {
+      // What it has of it now was made empty by this process.
+      if (past.stop === 'never ran') return 'lost';
+      if (this.isDoubtful(broker, past)) return 'doubtful';
+    }
     return stays(broker) ? 'returned' : 'away';
   }
 
@@ -91,11 +96,14 @@ export class PartitionSeats {
     return broker !== undefined && isTrusted(broker.standing) && !isNewLife(this.stored, broker);
   }
 
-  /** Those of `ids` get their seats in the present lives where `isAccepted`, and keep what they have elsewhere. */
+  /**
+   * Those of `ids` get their seats in the present lives where `isAccepted`, and keep what they have elsewhere; where the
+   * state does not say what that is, they had it when it was written.
+   */
   epochs(ids: readonly number[], isAccepted: boolean): [number, number][] {
     return ids.flatMap((id): [number, number][] => {
       const now = isAccepted ? this.brokers.get(id)?.registration.brokerEpoch : undefined;
-      const epoch = now ?? this.stored.seatEpochs?.get(id);
+      const epoch = now ?? this.stored.seatEpochs?.get(id) ?? this.stored.writtenAt;
       return epoch === undefined ? [] : [[id, epoch]];
     });
   }
@@ -105,11 +113,15 @@ export class PartitionSeats {
     return this.broker(brokerId)?.past?.replicas.get(this.key) ?? noLog;
   }
 
+  /** Where the state does not name the epoch of a seat, nothing tells whose it was. */
+  private isOfThisProcess(brokerId: number, { earlierEpochs }: BrokerPast): boolean {
+    const given = this.stored.seatEpochs?.get(brokerId);
+    return given !== undefined && earlierEpochs.has(given);
+  }
+
   private isDoubtful({ registration }: BrokerState, past: BrokerPast): boolean {
     const { brokerId } = registration;
-    const replica = past.replicas.get(this.key);
-    if (replica?.completeAgain) return false;
-    if (replica?.cutBelowHighWatermark || past.stop === 'never ran') return true;
+    if (past.replicas.get(this.key)?.cutBelowHighWatermark) return true;
     const given = this.stored.seatEpochs?.get(brokerId);
     if (given !== undefined && given < past.brokerEpoch) return true;
     return past.stop === 'machine' && !this.topic.isSynced;

@@ -1,6 +1,7 @@
 /** What a broker tells its controllers of how the process before it ended. */
 import { TOPIC_ID } from './data-cluster.fixture';
 import { dataWorld, type World } from './data-world.fixture';
+import { maxToldRegistrations } from './previous-life';
 
 /** Broker 2 had three records committed; its machine went down, and the last two were not synced. */
 async function worldAfterMachineCrash(): Promise<World> {
@@ -22,9 +23,10 @@ async function worldAfterMachineCrash(): Promise<World> {
 it('an unclean stop, and each replica that recovery cut below its HW, are in the hello', async () => {
   const w = await worldAfterMachineCrash();
   const manager = w.cluster.manager(2);
-  expect(manager.previousStop()).toEqual({
+  expect(manager.toldLives()).toEqual({
     previousStop: 'STOPPED_BY_MACHINE',
     previousBrokerEpoch: 102,
+    earlierBrokerEpochs: [],
   });
   expect(manager.localReplicas()).toMatchObject([
     { topicId: TOPIC_ID, logEndOffset: 1, cutBelowHighWatermark: true, completeAgain: false },
@@ -68,4 +70,47 @@ it('a registration is noted on the disks with the first image: before that, a cr
   expect(store.brokerEpoch).toBe(w.cluster.image().broker(2)?.brokerEpoch);
   expect(w.cluster.manager(2).previousLife.notedBrokerEpoch).toBe(store.brokerEpoch);
   await w.close();
+});
+
+describe('the registrations that this process has had', () => {
+  const registered = (w: World, ...epochs: number[]): void => {
+    for (const epoch of epochs) {
+      w.cluster.manager(2).setBrokerEpoch(undefined);
+      w.cluster.manager(2).setBrokerEpoch(epoch);
+    }
+  };
+  const told = (w: World): readonly number[] =>
+    w.cluster.manager(2).toldLives().earlierBrokerEpochs;
+
+  it('the first one has none before it; each session that ends adds one', async () => {
+    const w = await dataWorld([1, 2]);
+    const first = w.cluster.image().broker(2)?.brokerEpoch;
+    expect(told(w)).toEqual([]);
+    registered(w, 501);
+    expect(told(w)).toEqual([first]);
+    registered(w, 502, 502);
+    expect(told(w)).toEqual([first, 501]);
+    await w.close();
+  });
+
+  it('the process after it tells none of them, though the last one stands on its disks', async () => {
+    const w = await dataWorld([1, 2]);
+    registered(w, 501, 502);
+    w.cluster.crash(2);
+    w.stores.get(2)!.previousStop = { kind: 'machine', brokerEpoch: 502 };
+    await w.cluster.startBroker(2);
+    expect(w.cluster.manager(2).toldLives()).toMatchObject({
+      previousBrokerEpoch: 502,
+      earlierBrokerEpochs: [],
+    });
+    await w.close();
+  });
+
+  it('the oldest are left out when they are too many', async () => {
+    const w = await dataWorld([1, 2]);
+    const many = Array.from({ length: maxToldRegistrations + 5 }, (_, at) => 501 + at);
+    registered(w, ...many);
+    expect(told(w)).toEqual(many.slice(-maxToldRegistrations - 1, -1));
+    await w.close();
+  });
 });

@@ -1,9 +1,11 @@
 /**
- * What this broker tells controllers of how the process before it ended, and which of its replicas have made up for it.
+ * What this broker tells controllers of how the process before it ended, which of its replicas have made up for it, and
+ * which registrations this process has had.
  *
  * Invariant: what an unclean stop may have taken stays told until a controller has put it into the stored states, over
  * restarts, too: only with the first image of a registration is that registration noted on the disks. A
- * controller sends its image after that, see BrokerHello. Made by ReplicaManager.
+ * controller sends its image after that, see BrokerHello. Its own registrations it knows from memory alone: none is
+ * ever read from a disk, for what another process was given may be lost here. Made by ReplicaManager.
  */
 import { partitionKey, partitionName, TributaryError, type Logger } from '@tributary/common';
 import type { LogStore, PreviousStop, StopKind } from '@tributary/log';
@@ -12,6 +14,10 @@ import type { Partition } from '../partition/partition';
 import { CatchUp, type LeaderEnd } from './refill';
 
 export type ToldStop = Pick<BrokerHelloInput, 'previousStop' | 'previousBrokerEpoch'>;
+export type ToldLives = ToldStop & { readonly earlierBrokerEpochs: number[] };
+
+/** Registrations of one process; older ones are forgotten, and seats of theirs judged as those of an earlier process. */
+export const maxToldRegistrations = 100;
 
 const wireKinds: Readonly<Record<StopKind, StopKindInput>> = {
   clean: 'STOPPED_CLEANLY',
@@ -29,6 +35,8 @@ export class PreviousLife {
   private readonly catchUps = new Map<string, CatchUp>();
   private readonly complete = new Set<string>();
   private notedEpoch: number | undefined;
+  /** Of this process, the newest last. */
+  private readonly registrations: number[] = [];
 
   constructor(
     private readonly logStore: LogStore,
@@ -37,8 +45,18 @@ export class PreviousLife {
     this.cut = new Set(logStore.cutBelowHighWatermark);
   }
 
-  get told(): ToldStop {
-    return toldStop(this.logStore.previousStop);
+  get told(): ToldLives {
+    const earlierBrokerEpochs = this.registrations.slice(0, -1);
+    return { ...toldStop(this.logStore.previousStop), earlierBrokerEpochs };
+  }
+
+  /** This process, in another epoch than before. */
+  registered(brokerEpoch: number): void {
+    const { registrations } = this;
+    if (registrations.at(-1) === brokerEpoch) return;
+    registrations.push(brokerEpoch);
+    // The present one is told elsewhere.
+    if (registrations.length > maxToldRegistrations + 1) registrations.shift();
   }
 
   /** Of a registration that no controller has imaged, nothing is to be noted: -1. */

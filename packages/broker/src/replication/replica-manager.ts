@@ -49,7 +49,7 @@ import { linkPolicy } from './link-policy';
 import { LiveSettings } from './live-settings';
 import { LossAcceptance, type AcceptedLoss } from './loss-acceptance';
 import { OfflineReplicas } from './offline-replicas';
-import { PreviousLife, type ToldStop } from './previous-life';
+import { PreviousLife, type ToldLives } from './previous-life';
 import { Refills } from './refills';
 import { replicaStatuses, type ReplicaStatus } from './replica-status';
 import { RoleChanges } from './role-changes';
@@ -236,7 +236,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
       .map((partition) => this.previousLife.localReplica(partition));
   }
 
-  previousStop(): ToldStop {
+  toldLives(): ToldLives {
     return this.previousLife.told;
   }
 
@@ -253,6 +253,7 @@ export class ReplicaManager implements ReplicaHost, DataHost {
     this.brokerEpoch = brokerEpoch;
     // What was told to an earlier life is not taken up by the next one.
     if (brokerEpoch === undefined) return this.changes.endLife();
+    this.previousLife.registered(brokerEpoch);
     this.offline.registered();
     this.links.redial();
     this.changes.retryDeferred();
