@@ -17,7 +17,7 @@ function world() {
   const looks: Look[] = [];
   /** partition@epoch of leaders that are there. */
   const epochs = new Map<number, number>();
-  const source = { waits: true, failure: undefined as TributaryError | undefined };
+  const source = { waits: true, failure: undefined as TributaryError | undefined, roundTripMs: 0 };
   const found = ({ partition, leaderEpoch }: AwaitedLeader): boolean =>
     (epochs.get(partition) ?? -1) > leaderEpoch;
   const watch = new LeaderWatch({
@@ -27,6 +27,7 @@ function world() {
     look: async (awaited, maxWaitMs, signal) => {
       const names = awaited.map(({ partition, leaderEpoch }) => `${partition}@${leaderEpoch}`);
       looks.push({ at: clock.now(), awaited: names, maxWaitMs });
+      if (source.roundTripMs > 0) await sleep(clock, source.roundTripMs, signal);
       const until = clock.now() + maxWaitMs;
       while (source.waits && !source.failure && clock.now() < until && !awaited.some(found)) {
         await sleep(clock, 1, signal);
@@ -76,6 +77,28 @@ describe('looking out for leaders', () => {
     await clock.advance(10);
     expect(looks.map(({ awaited }) => awaited)).toEqual([['1@0'], ['1@0', '2@0']]);
     expect(looks[1]!.at).toBeLessThan(20);
+  });
+
+  test('partitions that fail one after another keep no look from its end', async () => {
+    const { clock, looks, epochs, source, watch, want } = world();
+    source.roundTripMs = 20;
+    epochs.set(0, 1);
+    want(0, 1);
+    let done = 0;
+    const lookAgain = (): void =>
+      void watch.nextLook().then(() => {
+        done += 1;
+        lookAgain();
+      });
+    lookAgain();
+    for (let partition = 1; partition <= 300; partition += 1) {
+      want(partition);
+      epochs.set(partition, 1);
+      await clock.advance(3);
+    }
+    // In nine tenths of a second.
+    expect(done).toBeGreaterThanOrEqual(5);
+    expect(looks.length).toBeLessThan(60);
   });
 
   test('looks get longer in an outage that lasts, up to a limit, and come one after another', async () => {

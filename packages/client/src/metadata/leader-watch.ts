@@ -13,7 +13,7 @@ import { FAILOVER_WAIT_MAX_MS, FAILOVER_WAITS } from './failover-backoff';
 /** Longest look, in an outage that lasts. */
 export const MAX_LEADER_LOOK_MS = 250;
 const FIRST_LOOK_MS = 50;
-/** What fails at once goes into one look. */
+/** What fails at once goes into one look; twice as long after each look that was ended for more, half as long after one that was not. */
 const GATHER_MS = 2;
 const WANTED_MS = 1_500;
 
@@ -46,6 +46,7 @@ export class LeaderWatch {
   /** Who awaits the next look. */
   private lookers: Looker[] = [];
   private gathering: Timer | undefined;
+  private gatherMs = GATHER_MS;
   private running = false;
   /** Ends the look, or the rest after one, for the next. */
   private hurry = new AbortController();
@@ -62,7 +63,7 @@ export class LeaderWatch {
     const known = this.wanted.get(key);
     this.wanted.set(key, { ...awaited, until: clock.now() + WANTED_MS });
     if (known?.leaderEpoch === awaited.leaderEpoch) return;
-    this.gathering ??= clock.setTimer(GATHER_MS, () => {
+    this.gathering ??= clock.setTimer(this.gatherMs, () => {
       this.gathering = undefined;
       if (this.running) this.hurry.abort();
       else void this.run();
@@ -93,6 +94,7 @@ export class LeaderWatch {
   private async run(): Promise<void> {
     const { clock, closing } = this.options;
     this.running = true;
+    this.gatherMs = GATHER_MS;
     for (let quiet = 0; this.prune() > 0 && !closing.aborted;) {
       const startedAt = clock.now();
       const maxMs = quiet < FAILOVER_WAITS ? FAILOVER_WAIT_MAX_MS : MAX_LEADER_LOOK_MS;
@@ -115,11 +117,14 @@ export class LeaderWatch {
     const before = this.wanted.size;
     try {
       await this.options.look([...this.wanted.values()], waitMs, signal);
+      this.gatherMs = Math.max(GATHER_MS, this.gatherMs / 2);
       for (const { resolve } of lookers) resolve();
       return this.prune() < before;
     } catch (thrown) {
       if (signal.aborted) {
         this.lookers.unshift(...lookers);
+        // Partitions that fail one after another would else keep each look from its end.
+        this.gatherMs = Math.min(2 * this.gatherMs, MAX_LEADER_LOOK_MS);
         return true;
       }
       const error = TributaryError.from(thrown);
