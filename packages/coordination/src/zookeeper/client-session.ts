@@ -23,6 +23,7 @@ import type {
   SessionState,
   StateListener,
 } from '../session/session';
+import { GatheredWrites } from './gathered-writes';
 import { Heartbeat } from './heartbeat';
 import {
   abort,
@@ -71,6 +72,7 @@ export class ClientSession implements Session {
   private readonly tickMs: number;
   private readonly inFlight = new RequestsInFlight();
   private readonly muteServer = new MuteServerWatch();
+  private readonly writes = new GatheredWrites();
   private timer: Timer | undefined;
   private awayAt: number;
   private onGone: (() => void) | undefined;
@@ -323,6 +325,7 @@ export class ClientSession implements Session {
     if (this.current !== 'connected' || !this.canSend()) {
       return Promise.reject(connectionLost(false));
     }
+    this.writes.gather(this.connection.socket);
     return this.inFlight.start(path, send);
   }
 

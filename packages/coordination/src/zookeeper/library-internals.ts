@@ -17,6 +17,8 @@ export interface LibrarySocket {
   readonly destroyed: boolean;
   /** Always with an error: without one the library leaves its connect timer running, which cuts a later connection. */
   destroy(error: Error): void;
+  cork(): void;
+  uncork(): void;
 }
 
 export interface LibraryPacket {
