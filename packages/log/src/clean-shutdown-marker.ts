@@ -5,7 +5,7 @@
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 
-const MARKER_FILE = '.kafka_cleanshutdown';
+export const MARKER_FILE = '.kafka_cleanshutdown';
 
 export interface CleanShutdown {
   readonly brokerEpoch: number;

@@ -25,8 +25,9 @@ export class EpochCheck {
     this.epochs = this.parse();
   }
 
-  /** What the file was when the log was closed cleanly, as the seal of its last segment says. */
-  onSum(expected: number): void {
+  /** Of a log that is closed. @param expected as the seal of its last segment says; 0: it does not say. */
+  onClose(expected: number): void {
+    if (expected === 0) return;
     const bytes = Buffer.from(this.text);
     if (crc32c(bytes) === expected) return;
     const position = findWrongByte(bytes, expected)?.position;

@@ -1,5 +1,7 @@
 /** One partition directory: its small files, then every segment in order as one log. Called by inspect. */
 import { DAMAGE_FILE } from '../damage-mark';
+import { dirname } from 'node:path';
+import { MARKER_FILE } from '../clean-shutdown-marker';
 import type { Disk } from '../disk';
 import { EPOCH_FILE } from '../epoch-file';
 import { GAPS_FILE, gapsUpTo } from '../offset-gaps';
@@ -38,9 +40,17 @@ export async function verifyPartition(
   for (const [i, baseOffset] of baseOffsets.entries()) {
     const isLast = i === baseOffsets.length - 1;
     const seal = await verifySegment(context, { directory, baseOffset, isLast }, chain);
-    if (isLast && seal && seal.epochsCrc !== 0) epochs?.onSum(seal.epochsCrc);
+    if (isLast && seal && isClosed(disk, directory)) epochs?.onClose(seal.epochsCrc);
   }
   snapshots.finish(chain.nextOffset ?? baseOffsets.at(-1) ?? 0);
+}
+
+/**
+ * Its log directory was closed cleanly and not opened since. A log that was opened may have begun epochs in which nothing is
+ * written yet: its last segment is sealed still, and the epoch file is another one than it was at the close.
+ */
+function isClosed(disk: Disk, directory: string): boolean {
+  return disk.exists(`${dirname(directory)}/${MARKER_FILE}`);
 }
 
 /** One segment of it: what other files say about the whole log is left out. */

@@ -134,6 +134,17 @@ test('a replica that has nothing yet lacks nothing; one with batches lacks its e
   );
 });
 
+test('an epoch in which nothing is written yet is no damage of a log that was closed before', async () => {
+  const disk = new SimulatedDisk();
+  const first = await writeLog(disk);
+  await first.close({ clean: true, brokerEpoch: 7 });
+  const store = await openDirectory(disk);
+  await store.get(TOPIC_ID, 0)?.assignEpoch(3);
+  expect(await verified(disk, DATA)).toEqual({ damages: [], notes: [] });
+  await store.close({ clean: false, brokerEpoch: 8 }); // nor after a crash
+  expect(await verified(disk, PARTITION)).toEqual({ damages: [], notes: [] });
+});
+
 test('a torn end of the segment that a running broker writes to is no damage once it is whole', async () => {
   const disk = new SimulatedDisk();
   const store = await writeLog(disk);
