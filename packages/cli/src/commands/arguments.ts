@@ -1,5 +1,5 @@
 /** What a person types after a flag, understood or refused with the flag's name. Called by the commands. */
-import { TributaryError } from '@tributary/common';
+import { brokerSetting, TributaryError } from '@tributary/common';
 
 /** For an option that may be repeated. */
 export function collect(value: string, previous: readonly string[] = []): string[] {
@@ -7,11 +7,30 @@ export function collect(value: string, previous: readonly string[] = []): string
 }
 
 export function wholeNumber(text: string, option: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) {
-    const given = text === '' ? 'an empty text' : text;
-    throw new TributaryError('INVALID_ARGUMENT', `${option} ${given} is not a whole number`);
-  }
-  return Number(text);
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  const message = `${option} ${shownText(text)} is not a whole number from 0 to ${MAX_WHOLE_NUMBER}`;
+  throw new TributaryError('INVALID_ARGUMENT', message);
+}
+
+const MAX_WHOLE_NUMBER = 999_999_999;
+
+function shownText(text: string): string {
+  return text === '' ? 'an empty text' : text;
+}
+
+/** Of all brokers: how much replicas that are far behind may read from a leader. */
+export const CATCH_UP_SETTING = 'replication.catch.up.bytes.per.second';
+
+/** What `--throttle` says; 0: back to the default. What the brokers would refuse is refused here, before anything is moved. */
+export function throttleBytesPerSecond(text: string): number {
+  const { min, max } = brokerSetting(CATCH_UP_SETTING);
+  const bytes = /^[0-9]{1,16}$/.test(text) ? Number(text) : NaN;
+  if (bytes === 0 || (bytes >= min && bytes <= max)) return bytes;
+  throw new TributaryError(
+    'INVALID_ARGUMENT',
+    `--throttle ${shownText(text)} is not a count of bytes a second from ${min} to ${max}`,
+    { hint: `0 gives back the default of ${CATCH_UP_SETTING}.` },
+  );
 }
 
 /** `name=value`, several times. */

@@ -117,5 +117,8 @@ function isJson({ output }: SegmentOptions): boolean {
 function count(text: string, option: string): number {
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : NaN;
   if (Number.isSafeInteger(value)) return value;
-  throw new TributaryError('INVALID_ARGUMENT', `${option} ${text} is not a whole number`);
+  throw new TributaryError(
+    'INVALID_ARGUMENT',
+    `${option} ${text} is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+  );
 }

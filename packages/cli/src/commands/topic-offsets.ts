@@ -10,6 +10,7 @@ import {
   withConnection,
   type ConnectionOptions,
 } from './connection';
+import { wholeNumber } from './arguments';
 import { runCommand } from './run-command';
 
 interface PartitionOption extends ConnectionOptions {
@@ -121,9 +122,7 @@ function beforeOf(text: string): bigint | 'latest' {
 }
 
 function partitionOf({ partition }: PartitionOption): number | undefined {
-  if (partition === undefined) return undefined;
-  if (/^[0-9]{1,9}$/.test(partition)) return Number(partition);
-  throw new TributaryError('INVALID_ARGUMENT', `--partition ${partition} is not a whole number`);
+  return partition === undefined ? undefined : wholeNumber(partition, '--partition');
 }
 
 function print(options: ConnectionOptions, columns: readonly string[], rows: readonly Row[]): void {

@@ -8,16 +8,13 @@ import type {
 } from '@tributary/client';
 import { TributaryError } from '@tributary/common';
 import type { Command } from 'commander';
-import { brokerIds, wholeNumber } from './arguments';
+import { brokerIds, CATCH_UP_SETTING, throttleBytesPerSecond, wholeNumber } from './arguments';
 import { timeoutMsOf, withClient, withConnection, type ConnectionOptions } from './connection';
 import { movesOfPlan, rotatedMoves } from './move-plan';
 import { moveProgress, progressTexts } from './move-progress';
 import { listPartitionResults, printResult, refusalOf } from './print-result';
 import { runCommand } from './run-command';
 import { waitUntilDone } from './wait-until';
-
-/** Of all brokers: how much replicas that are far behind may read from a leader. */
-export const CATCH_UP_SETTING = 'replication.catch.up.bytes.per.second';
 
 interface ReassignOptions extends ConnectionOptions {
   readonly partition?: string;
@@ -50,7 +47,8 @@ async function reassign(
   checkMode(topic, options);
   const partition =
     options.partition === undefined ? undefined : wholeNumber(options.partition, '--partition');
-  const throttle = options.throttle === undefined ? undefined : bytesPerSecond(options.throttle);
+  const throttle =
+    options.throttle === undefined ? undefined : throttleBytesPerSecond(options.throttle);
   const scope = { topic, partition };
   const plan = options.file === undefined ? undefined : readPlan(options.file);
   await withClient(options, command, async (client) => {
@@ -114,12 +112,6 @@ function checkMode(topic: string | undefined, options: ReassignOptions): void {
   if (options.file !== undefined && topic !== undefined) {
     throw new TributaryError('INVALID_ARGUMENT', '--file names the topics itself');
   }
-}
-
-function bytesPerSecond(text: string): number {
-  const bytes = Number(text);
-  if (Number.isSafeInteger(bytes) && bytes >= 0) return bytes;
-  throw new TributaryError('INVALID_ARGUMENT', `--throttle ${text} is not a count of bytes`);
 }
 
 async function setThrottle(
