@@ -2,6 +2,7 @@
  * `trib dev up`: starts a cluster, says what to type next, and stays as its supervisor until Ctrl-C, `trib dev down` or
  * a signal. With --detach the same supervisor runs in the background.
  */
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isErrorCode, TributaryError } from '@tributary/common';
 import type { BrokerState } from './broker-process';
@@ -35,6 +36,7 @@ const ZOOKEEPER_POLL_MS = 500;
 /** Resolves when the cluster has been stopped. */
 export async function runSupervisor(options: UpOptions, print: Print): Promise<void> {
   const directory = resolve(options.directory);
+  prepareFolder(directory);
   await refuseSecondCluster(directory);
   const stop = stopRequest();
   const clusterOptions = await Promise.race([
@@ -98,6 +100,19 @@ async function startUnlessStopped(
     () => undefined, // it stopped by itself: nothing runs
   );
   return undefined;
+}
+
+/** Throws DATA_DIR_NOT_WRITABLE: what the cluster writes later would fail in words that help nobody. */
+export function prepareFolder(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true });
+    accessSync(directory, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `the folder ${directory} cannot be used: ${why}`;
+    const hint = 'Remove what is there, or use another folder with --data.';
+    throw new TributaryError('DATA_DIR_NOT_WRITABLE', message, { cause, hint });
+  }
 }
 
 async function refuseSecondCluster(directory: string): Promise<void> {
