@@ -15,6 +15,7 @@ const brokers = [1, 2, 3].map((brokerId) => ({
 class FakeBrokers implements BrokerConnections {
   readonly asked: string[] = [];
   readonly frozen = new Set<string>();
+  readonly unknown = new Set<string>();
 
   constructor(private readonly clock: SimulatedClock) {}
 
@@ -25,6 +26,9 @@ class FakeBrokers implements BrokerConnections {
       { timeoutMs }: { timeoutMs: number },
     ) => {
       this.asked.push(host);
+      if (this.unknown.has(host)) {
+        throw new TributaryError('UNRESOLVABLE_ADDRESS', `Name resolution failed for ${host}`);
+      }
       if (this.frozen.has(host)) {
         await sleep(this.clock, timeoutMs);
         throw new TributaryError('TIMEOUT', `${host} did not answer`);
@@ -70,6 +74,15 @@ test('a read without time for a second broker fails, and the next one does not a
   await clock.settleWithin(source.read([], within(1_000)), 10);
   expect(fakes.asked).toEqual(['b1', 'b2']);
 });
+
+test('a given address that has no such name: it is what was given that is to be corrected', async () => {
+  const { clock, fakes, source, within } = setup();
+  for (const host of ['b1', 'b2', 'b3']) fakes.unknown.add(host);
+  const error: unknown = await clock.settleWithin(source.read([], within(10_000)), 10_000).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'UNRESOLVABLE_ADDRESS', outcome: 'not written' });
+  expect(String(error)).toMatch(/no broker answers at b1:9292, b2:9292, b3:9292: Name resolution failed for b\d/);
+  expect((error as TributaryError).hint).toContain('addresses that were given');
+}); // prettier-ignore
 
 test('a broker whose answer is in doubt is not the one asked next, however many doubt it', async () => {
   const { clock, fakes, source, within } = setup();

@@ -165,11 +165,15 @@ export class BrokerSource implements MetadataSource {
   private unreachable(cause: TributaryError | undefined): TributaryError {
     const addresses = this.candidates().map(({ address }) => `${address.host}:${address.port}`);
     const why = cause ? `: ${cause.message}` : '';
-    if (cause?.code === 'UNRESOLVABLE_ADDRESS') return cause;
-    return new TributaryError('UNAVAILABLE', `no broker answers at ${addresses.join(', ')}${why}`, {
-      cause,
-      outcome: 'not written',
-    });
+    const message = `no broker answers at ${addresses.join(', ')}${why}`;
+    if (cause?.code === 'UNRESOLVABLE_ADDRESS') {
+      // BrokerConnections explains a name that a broker advertises; this one is where to look first, as it was given.
+      if (cause.details?.brokerId !== undefined) return cause;
+      const hint =
+        'Correct the addresses that were given (brokers), or how this machine resolves names.';
+      return new TributaryError(cause.code, message, { cause, hint, outcome: 'not written' });
+    }
+    return new TributaryError('UNAVAILABLE', message, { cause, outcome: 'not written' });
   }
 }
 
