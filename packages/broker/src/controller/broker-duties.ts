@@ -59,7 +59,7 @@ export function onStreamEvent(draft: ControllerDraft, event: StreamEvent): boole
   const who = `broker ${event.brokerId}`;
   if (event.type === 'refused') {
     draft.journal(who, 'failed', event.why);
-    suspect(draft, broker, 'its dial was refused');
+    suspect(draft, broker, 'it failed');
   }
   if (event.type === 'stream-down') {
     draft.journal(who, 'stream lost', event.why);

@@ -59,6 +59,9 @@ describe('a preferred election', () => {
     expect(elect(script, 'ELECTION_KIND_PREFERRED', 0).take()).toEqual([
       'answer 3 #1: orders/0 INELIGIBLE_REPLICA',
     ]);
+    expect(script.answers.at(-1)?.electedLeaders?.partitions?.[0]?.error?.hint).toBe(
+      'It leads again once it is back in service: trib broker return 1.',
+    );
   });
 
   it('waits for a write that is on its way', () => {

@@ -100,12 +100,20 @@ function decidePreferred(
   if (!entry?.stored || preferred === undefined || entry.stored.leader === preferred)
     return undefined;
   const problem = preferredProblem(view, topic, partition);
-  if (problem !== undefined) throw new TributaryError('INELIGIBLE_REPLICA', problem);
+  if (problem !== undefined)
+    throw ineligible(problem, view.drained.has(preferred) ? preferred : undefined);
   return ledBy(
     { ...view, topic, partition, mayStartMove: false },
     preferred,
     'a person asked for it',
   );
+}
+
+/** @param drained the broker that a person keeps from leading: waiting does not help, as the hint of the code says. */
+function ineligible(problem: string, drained: number | undefined): TributaryError {
+  if (drained === undefined) return new TributaryError('INELIGIBLE_REPLICA', problem);
+  const hint = `It leads again once it is back in service: trib broker return ${drained}.`;
+  return new TributaryError('INELIGIBLE_REPLICA', problem, { hint });
 }
 
 function decideUnclean(
