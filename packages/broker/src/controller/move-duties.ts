@@ -13,7 +13,7 @@ import type { StopResult } from '@tributary/protocol';
 import { isLinked } from './broker-standing';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife } from './controller-event';
-import { dutyOf, isEligible, type PartitionEntry, type TopicState } from './controller-state';
+import { isEligible, type PartitionEntry, type TopicState } from './controller-state';
 import { withOwed } from './owed-notes';
 import { isFinishing, moveOf, takingPart, untold } from './replica-move';
 import { beginTopicUpdate } from './topic-update-duties';
@@ -129,7 +129,7 @@ function complete(draft: ControllerDraft, topic: TopicState, partitions: readonl
   beginTopicUpdate(draft, topic, { after, why, commands: [] });
 }
 
-/** Those that are away owe the deletion. One that is decommissioned and gone is not expected back. */
+/** Those that are away owe the deletion; also one that is decommissioned: it may have crashed half-way, and be put in service again. */
 function withOwing(
   draft: ControllerDraft,
   topic: TopicState,
@@ -139,9 +139,7 @@ function withOwing(
   let after = moved;
   const away = new Set<number>();
   for (const partition of partitions) {
-    const ids = unconfirmed(topic, partition).filter(
-      (id) => !draft.broker(id) && dutyOf(draft.state, id) !== 'decommissioned',
-    );
+    const ids = unconfirmed(topic, partition).filter((id) => !draft.broker(id));
     const before = moved.owed?.get(partition) ?? [];
     after = withOwed(after, partition, [...before.filter((id) => !ids.includes(id)), ...ids]);
     for (const id of ids) away.add(id);

@@ -105,14 +105,14 @@ describe('a topic deleted while a broker is away', () => {
     ]);
   });
 
-  it('nothing is noted for a broker that is decommissioned', () => {
+  it('a broker that is decommissioned owes it like any other: it may be put in service again', () => {
     const script = withoutBroker2();
     const duty = 'BROKER_DUTY_DECOMMISSIONED';
     script
       .ask(1, { alterBroker: { brokerId: 2, duty } })
       .acknowledgeUpdates()
       .take();
-    expect(deleted(script).take().at(-1)).toBe('complete deletion of orders');
+    expect(deleted(script).take().at(-1)).toBe('complete deletion of orders, owed by 2');
   });
 });
 
@@ -132,8 +132,11 @@ describe('notes that a new controller finds', () => {
     expect(script.ready(2, 1).take().join()).not.toContain('delete');
   });
 
-  it('of a broker that is decommissioned and gone: given up', () => {
-    expect(elected([owedBy2], 'decommissioned').take()).toContain('settle orders on 2');
+  it('of a broker that is decommissioned and gone: kept', () => {
+    const script = elected([owedBy2], 'decommissioned');
+    expect(script.take()).not.toContain('settle orders on 2');
+    script.event({ type: 'brokers-changed', brokers: [registered(1), registered(2, 1)] });
+    expect(script.ready(2, 1).take().join()).toContain('delete orders/0 on 2');
   });
 
   it(`more than ${maxOwedDeletions}: the oldest are given up`, () => {

@@ -3,8 +3,8 @@
  *
  * A broker that returns is told to delete them, by topic id, because the coordinator notes that this very id was deleted
  * and that this broker has not confirmed; without such a note what it has is a stray, which nobody deletes. The name may be
- * another topic's by then: its id is another, too. A note goes when the broker has confirmed, when it is decommissioned
- * and gone, and when it is too old or there are too many; from then on what lies there stays as a stray.
+ * another topic's by then: its id is another, too. A note goes when the broker has confirmed, and when it is too old or there
+ * are too many; from then on what lies there stays as a stray.
  */
 import type { TributaryError } from '@tributary/common';
 import type { AgedOwedDeletion, OwedDeletion } from '@tributary/coordination';
@@ -12,7 +12,7 @@ import type { StopResult } from '@tributary/protocol';
 import { isLinked } from './broker-standing';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife, OwedSettlement } from './controller-event';
-import { dutyOf, type OwedEntry } from './controller-state';
+import type { OwedEntry } from './controller-state';
 
 /** A topic on a broker is one. */
 export const maxOwedDeletions = 1_000;
@@ -83,9 +83,6 @@ export function pursueOwed(draft: ControllerDraft): void {
     if (settling) continue;
     if (waiting.size === 0) settle(draft, owed);
     else if (draft.broker(owed.brokerId)) isUnfinished = true;
-    else if (dutyOf(draft.state, owed.brokerId) === 'decommissioned') {
-      giveUp(draft, owed, 'that broker is decommissioned');
-    }
   }
   if (!isUnfinished) return;
   const { deletionRetryMs: delayMs } = draft.settings;

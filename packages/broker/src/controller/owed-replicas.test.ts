@@ -200,17 +200,17 @@ describe('notes that a new controller finds', () => {
     expect([script.assignment('orders/0'), owed(script)]).toEqual(['4,5,6', [[0, [3]]]]);
   });
 
-  it('of a broker that is decommissioned and gone: given up, what it has stays as a stray', () => {
+  it('of a broker that is decommissioned and gone: kept, and it is told when it returns', () => {
     const script = movedAway().acknowledgeAll();
     const settings = { brokerId: 3, configs: {}, duty: 'decommissioned', version: 0 } as const;
     script.event({ type: 'settings-read', settings: [settings] }).acknowledgeAll();
-    expect(owed(script)).toEqual([]);
+    expect(owed(script)).toEqual([[0, [3]]]);
     script.take();
-    expect(returned(script).take().join()).not.toContain('delete');
+    expect(returned(script).take().join()).toContain('delete orders/0 on 3');
   });
 });
 
-it('nothing is noted for a broker that is decommissioned and gone', () => {
+it('a broker that crashes while it is decommissioned owes what was moved away from it meanwhile', () => {
   const script = new ControllerScript().begin(everybody, [topicContext('orders', [[1, 2, 3]])]);
   const settings = { brokerId: 3, configs: {}, duty: 'decommissioned', version: 0 } as const;
   without3(script)
@@ -219,7 +219,9 @@ it('nothing is noted for a broker that is decommissioned and gone', () => {
   const [[added = 0] = []] = [script.partition('orders/0').adding];
   script.alter(1, 'orders/0', [1, 2, added]).acknowledgeAll();
   expect(script.assignment('orders/0')).toBe(`1,2,${added}`);
-  expect(owed(script)).toEqual([]);
+  expect(owed(script)).toEqual([[0, [3]]]);
+  script.take();
+  expect(returned(script).take().join()).toContain('delete orders/0 on 3');
 });
 
 it('a topic that is deleted meanwhile: its deletion takes over, and notes what the broker still has', () => {

@@ -6,14 +6,14 @@
  * broker that returns is told to delete only while nothing that is stored, or is being written, counts on it, and while
  * somebody leads the partition: as long as nobody does, its copy may be what a person needs. A move back has a higher
  * leader epoch than whatever was told before, by which the broker refuses what comes late. When the topic is deleted, its
- * deletion takes over (topic-duties.ts). The note of a broker that is decommissioned and gone goes, what it has is a stray.
+ * deletion takes over (topic-duties.ts).
  */
 import { partitionName } from '@tributary/common';
 import type { StopResult } from '@tributary/protocol';
 import { isLinked } from './broker-standing';
 import type { ControllerDraft } from './controller-draft';
 import type { BrokerLife } from './controller-event';
-import { dutyOf, type PartitionEntry, type TopicState } from './controller-state';
+import type { PartitionEntry, TopicState } from './controller-state';
 import { withOwed } from './owed-notes';
 import { beginTopicUpdate } from './topic-update-duties';
 
@@ -63,11 +63,11 @@ export function pursueOwedReplicas(draft: ControllerDraft): void {
     if (!owed || topic.deletion) continue;
     const after = [...owed].reduce(
       (record, [partition, ids]) =>
-        withOwed(record, partition, ids.filter((id) => !isOver(draft, topic, partition, id))),
+        withOwed(record, partition, ids.filter((id) => !isOver(topic, partition, id))),
       topic.record,
     ); // prettier-ignore
     if (after !== topic.record && !topic.update) {
-      const why = 'nothing is left of replicas that were moved away, or it is given up';
+      const why = 'nothing is left of replicas that were moved away';
       beginTopicUpdate(draft, topic, { after, why, commands: [] });
     }
     isUnfinished ||= after !== topic.record || someAreThere(draft, topic);
@@ -81,16 +81,10 @@ function someAreThere(draft: ControllerDraft, topic: TopicState): boolean {
   return [...(topic.record.owed?.values() ?? [])].flat().some((id) => draft.broker(id));
 }
 
-function isOver(
-  draft: ControllerDraft,
-  { partitions }: TopicState,
-  partition: number,
-  brokerId: number,
-): boolean {
+function isOver({ partitions }: TopicState, partition: number, brokerId: number): boolean {
   const entry = partitions[partition];
   // Assigned again, by whomever: it owes nothing.
-  if (!entry || entry.replicas.includes(brokerId) || entry.paid?.includes(brokerId)) return true;
-  return !draft.broker(brokerId) && dutyOf(draft.state, brokerId) === 'decommissioned';
+  return !entry || entry.replicas.includes(brokerId) || entry.paid?.includes(brokerId) === true;
 }
 
 function unpaid({ record, partitions, deletion }: TopicState, partition: number): number[] {

@@ -11,7 +11,7 @@ import type { StopResult } from '@tributary/protocol';
 import { isLinked } from './broker-standing';
 import { newTopic, type ControllerDraft } from './controller-draft';
 import type { BrokerLife, TopicContext } from './controller-event';
-import { dutyOf, replicaKey, type TopicState } from './controller-state';
+import { replicaKey, type TopicState } from './controller-state';
 import { addOwed } from './owed-deletions';
 import { publishKnown } from './partition-duties';
 import { dropTopic, onTopicRead } from './topic-update-duties';
@@ -95,10 +95,9 @@ export function pursueDeletions(
       isUnfinished = true;
       continue;
     }
-    const owed = left.filter(({ brokerId }) => dutyOf(draft.state, brokerId) !== 'decommissioned');
-    draft.setTopic({ ...topic, deletion: { ...topic.deletion, completing: owed } });
+    draft.setTopic({ ...topic, deletion: { ...topic.deletion, completing: left } });
     const { topic: name, topicId } = topic.record;
-    draft.effect({ type: 'complete-deletion', marker: { topic: name, topicId }, owed });
+    draft.effect({ type: 'complete-deletion', marker: { topic: name, topicId }, owed: left });
   }
   if (isUnfinished) retryLater(draft, settings);
 }
