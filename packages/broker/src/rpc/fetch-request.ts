@@ -18,7 +18,8 @@ export class PendingFetch {
   private timer: Timer | undefined;
   private unwatch: (() => void)[] = [];
   private gathering = false;
-  private gatherAgain = false;
+  /** May have more since they were last looked at: of a thousand partitions few move at a time. */
+  private readonly moved = new Set<FetchEntry>();
   private over = false;
 
   constructor(
@@ -45,7 +46,7 @@ export class PendingFetch {
       const message = `a request may name ${maxPartitionsPerRequest} partitions, not ${this.entries.length}`;
       return this.refuse(new TributaryError('INVALID_ARGUMENT', message));
     }
-    this.gather(0);
+    this.gather(this.entries, 0);
   }
 
   refuse(error: TributaryError): void {
@@ -60,16 +61,16 @@ export class PendingFetch {
   }
 
   /** Reads hot data at once; at the first cold read it goes on when that has come. */
-  private gather(from: number): void {
+  private gather(entries: readonly FetchEntry[], from: number): void {
     this.gathering = true;
-    for (let at = from; at < this.entries.length && this.bytes < this.maxBytes; at += 1) {
-      const entry = this.entries[at] as FetchEntry;
+    for (let at = from; at < entries.length && this.bytes < this.maxBytes; at += 1) {
+      const entry = entries[at] as FetchEntry;
       const range = entry.readable(this.host, this.caller);
       if (!range) continue;
       const cold = this.read(entry, range);
       if (!cold) continue;
       void cold.then(() => {
-        if (!this.over) this.gather(at + 1);
+        if (!this.over) this.gather(entries, at + 1);
       });
       return;
     }
@@ -103,10 +104,7 @@ export class PendingFetch {
     const closed = this.bytes > 0 && this.entries.every(({ full }) => full);
     const enough = this.bytes >= this.minBytes && (this.bytes > 0 || this.minBytes === 0);
     if (failed || closed || enough || this.host.clock.now() >= this.deadline) return this.finish();
-    if (this.gatherAgain) {
-      this.gatherAgain = false;
-      return this.gather(0);
-    }
+    if (this.moved.size > 0) return this.gatherMoved();
     this.wait();
   }
 
@@ -115,20 +113,26 @@ export class PendingFetch {
     const { clock } = this.host;
     this.timer = clock.setTimer(this.deadline - clock.now(), () => this.finish());
     let woken = false;
-    const wake = (): void => {
-      if (this.gathering) this.gatherAgain = true;
+    const wake = (entry: FetchEntry): void => {
+      this.moved.add(entry);
       if (woken || this.gathering) return;
       woken = true;
       // Several partitions may move in one tick: look at all of them once.
       queueMicrotask(() => {
         woken = false;
-        if (!this.over && !this.gathering) this.gather(0);
+        if (!this.over && !this.gathering && this.moved.size > 0) this.gatherMoved();
       });
     };
     for (const entry of this.entries) {
-      const stop = entry.watch(wake);
+      const stop = entry.watch(() => wake(entry));
       if (stop) this.unwatch.push(stop);
     }
+  }
+
+  private gatherMoved(): void {
+    const moved = this.entries.filter((entry) => this.moved.has(entry));
+    this.moved.clear();
+    this.gather(moved, 0);
   }
 
   private finish(): void {
