@@ -2,6 +2,8 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { TributaryError } from '@tributary/common';
+import { faultKinds } from './nemesis/nemesis';
+import { plantedBugs } from './planted/planted-bugs';
 
 export interface SimulateArguments {
   /** In order. */
@@ -34,9 +36,9 @@ export function parseArguments(args: readonly string[]): SimulateArguments {
     json: values.json === true,
     workers: values.workers === undefined ? availableParallelism() : number('workers', 1, 256),
     planted,
-    bug: values.bug,
+    bug: values.bug === undefined ? undefined : known('--bug', values.bug, plantedBugs),
     help: values.help === true,
-    without: values.without === undefined ? [] : values.without.split(','),
+    without: (values.without?.split(',') ?? []).map((name) => known('--without', name, faultKinds)),
   };
   if (values.seed !== undefined) {
     const seed = number('seed', 0, MAX_SEEDS);
@@ -46,6 +48,13 @@ export function parseArguments(args: readonly string[]): SimulateArguments {
   const count = values.seeds === undefined ? (planted ? 200 : 100) : number('seeds', 1, MAX_SEEDS);
   const first = number('first-seed', 0, MAX_SEEDS);
   return { ...common, seeds: Array.from({ length: count }, (_, at) => first + at), trace: false };
+}
+
+/** A name that nobody knows would be a run of something else than was meant. */
+function known(flag: string, name: string, all: readonly { readonly name: string }[]): string {
+  const names = all.map((one) => one.name);
+  if (!names.includes(name)) throw wrong(`${flag} ${name} is none of ${names.join(', ')}`);
+  return name;
 }
 
 function parse(args: readonly string[]) {

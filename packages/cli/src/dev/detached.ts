@@ -1,9 +1,9 @@
 /** `trib dev up --detach`: the same supervisor, in the background, its output in a file. */
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { TributaryError } from '@tributary/common';
-import { parseFailureLine } from './up';
+import { parseFailureLine, prepareFolder } from './up';
 
 /** Resolves when the cluster is healthy; rejects with the supervisor's own reason. */
 export async function runDetached(
@@ -12,7 +12,7 @@ export async function runDetached(
   directory: string,
 ): Promise<void> {
   const folder = resolve(directory);
-  mkdirSync(folder, { recursive: true });
+  prepareFolder(folder);
   const logFile = join(folder, 'supervisor.log');
   const log = openSync(logFile, 'a');
   const child = spawn(process.execPath, [script, ...args], {
