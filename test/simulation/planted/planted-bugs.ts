@@ -41,7 +41,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     // KAFKA-7128.
     name: 'admit-by-high-watermark-only',
-    seed: 36,
+    seed: 32,
     edits: [
       edit(
         'broker/partition/in-sync-replicas',
