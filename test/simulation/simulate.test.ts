@@ -8,6 +8,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { failureText, missingCoverage, Summing } from './report';
 import { MIN_FAULTS, MIN_STEPS, type SeedResult } from './seed-run';
+import { died, playOn } from './worker-pool';
 
 const wanted = process.env['SIMULATION_SEEDS'];
 const seeds = wanted
@@ -22,16 +23,8 @@ beforeAll(() => {
 });
 afterAll(() => worker.disconnect());
 
-function play(seed: number): Promise<SeedResult> {
-  return new Promise((resolve, reject) => {
-    const died = (): void => reject(new Error(`seed ${seed}: its process died`));
-    worker.once('exit', died);
-    worker.once('message', (result) => {
-      worker.off('exit', died);
-      resolve(result as SeedResult);
-    });
-    worker.send({ seed, without: [] });
-  });
+async function play(seed: number): Promise<SeedResult> {
+  return (await playOn(worker, seed, [])) ?? died(seed);
 }
 
 test.each(seeds)('seed %i: no invariant is broken, and enough happens', async (seed) => {

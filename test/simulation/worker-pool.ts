@@ -1,6 +1,6 @@
 /**
  * Seeds over child processes. Invariant: results come in the order of the seeds, whatever the number of workers; a worker
- * that dies is a violation of the seed that it played. Called by the command and by the planted bugs.
+ * that dies is a violation of the seed that it played. Called by the command, the planted bugs, and the suite.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ function start({ preload, env }: PoolOptions): ChildProcess {
 }
 
 /** undefined: it died, or hangs. */
-function playOn(
+export function playOn(
   child: ChildProcess,
   seed: number,
   without: readonly string[],
@@ -89,7 +89,7 @@ function playOn(
   });
 }
 
-function died(seed: number): SeedResult {
+export function died(seed: number): SeedResult {
   const text = `its process died, or did not end within ${SEED_MS / 1000} s`;
   const violation = { invariant: 'run', text, step: 0, atMs: 0 };
   const nothing = { steps: 0, faults: 0, simulatedMs: 0, coverage: {}, trace: '', tail: [] };

@@ -5,7 +5,7 @@
 import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 
-export const MARKER_FILE = '.kafka_cleanshutdown';
+export const CLEAN_MARKER_FILE = '.kafka_cleanshutdown';
 
 export interface CleanShutdown {
   readonly brokerEpoch: number;
@@ -13,7 +13,7 @@ export interface CleanShutdown {
 
 export function writeMarker(disk: Disk, directory: string, shutdown: CleanShutdown): Promise<void> {
   const text = JSON.stringify({ version: 0, brokerEpoch: shutdown.brokerEpoch });
-  return new DurableTextFile(disk, `${directory}/${MARKER_FILE}`).write(text);
+  return new DurableTextFile(disk, `${directory}/${CLEAN_MARKER_FILE}`).write(text);
 }
 
 /** undefined: the last shutdown was not clean. */
@@ -21,7 +21,7 @@ export async function takeMarker(
   disk: Disk,
   directory: string,
 ): Promise<CleanShutdown | undefined> {
-  const path = `${directory}/${MARKER_FILE}`;
+  const path = `${directory}/${CLEAN_MARKER_FILE}`;
   const text = new DurableTextFile(disk, path).read();
   if (text === undefined) return undefined;
   disk.remove(path);

@@ -10,7 +10,7 @@ import type { Disk } from './disk';
 import { DurableTextFile } from './durable-text-file';
 import type { PreviousStop, StopKind } from './log-store';
 
-const MARKER_FILE = '.tributary_running';
+export const RUNNING_MARKER_FILE = '.tributary_running';
 const VERSION = 0;
 const KINDS: readonly string[] = ['clean', 'process', 'machine', 'first'] satisfies StopKind[];
 
@@ -35,7 +35,7 @@ export class RunningMarker {
     readonly previousStop: PreviousStop,
     private readonly bootId: string | undefined,
   ) {
-    this.path = `${directory}/${MARKER_FILE}`;
+    this.path = `${directory}/${RUNNING_MARKER_FILE}`;
   }
 
   /** Reads only: the marker on the disk stays until `write`. @param isNew the directory was made just now. */
@@ -45,7 +45,7 @@ export class RunningMarker {
     clean: CleanShutdown | undefined,
     isNew: boolean,
   ): RunningMarker {
-    const text = new DurableTextFile(disk, `${directory}/${MARKER_FILE}`).read();
+    const text = new DurableTextFile(disk, `${directory}/${RUNNING_MARKER_FILE}`).read();
     const life = text === undefined ? undefined : parse(text);
     const bootId = disk.bootId();
     const stop: PreviousStop = isNew ? { kind: 'first' } : previousStopOf(life, clean, bootId);

@@ -112,15 +112,13 @@ export class PendingFetch {
     if (this.timer) return;
     const { clock } = this.host;
     this.timer = clock.setTimer(this.deadline - clock.now(), () => this.finish());
-    let woken = false;
     const wake = (entry: FetchEntry): void => {
+      const isFirst = this.moved.size === 0;
       this.moved.add(entry);
-      if (woken || this.gathering) return;
-      woken = true;
+      if (!isFirst || this.gathering) return;
       // Several partitions may move in one tick: look at all of them once.
       queueMicrotask(() => {
-        woken = false;
-        if (!this.over && !this.gathering && this.moved.size > 0) this.gatherMoved();
+        if (!this.over) this.gatherMoved();
       });
     };
     for (const entry of this.entries) {

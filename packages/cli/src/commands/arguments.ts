@@ -6,13 +6,14 @@ export function collect(value: string, previous: readonly string[] = []): string
   return [...previous, value];
 }
 
-export function wholeNumber(text: string, option: string): number {
-  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  const message = `${option} ${shownText(text)} is not a whole number from 0 to ${MAX_WHOLE_NUMBER}`;
+const MAX_WHOLE_NUMBER = 999_999_999;
+
+export function wholeNumber(text: string, option: string, max = MAX_WHOLE_NUMBER): number {
+  const isWhole = /^[0-9]+$/.test(text) && text.length <= String(max).length;
+  if (isWhole && Number(text) <= max) return Number(text);
+  const message = `${option} ${shownText(text)} is not a whole number from 0 to ${max}`;
   throw new TributaryError('INVALID_ARGUMENT', message);
 }
-
-const MAX_WHOLE_NUMBER = 999_999_999;
 
 function shownText(text: string): string {
   return text === '' ? 'an empty text' : text;

@@ -5,11 +5,14 @@ import { dumpPath, InspectionReport, NodeDisk, verifyPath, type Damage } from '@
 import { Option, type Command } from 'commander';
 import { renderJsonLine } from '../output/render';
 import { dataOutput } from '../output/standard-output';
+import { wholeNumber } from './arguments';
 import { dumpLineAsJson, DumpText } from './dump-lines';
 import { runCommand } from './run-command';
 
 /** Of one file there can be as many as batches: what is beyond is only counted. */
 const DAMAGES_PRINTED_MAX = 1000;
+/** Offsets are larger than the counts of other commands. */
+const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 /** So much output is written at once. */
 const CHUNK_CHARS = 64 * 1024;
 
@@ -56,8 +59,12 @@ async function dump(args: readonly string[], options: DumpCommandOptions): Promi
   const { records } = options;
   const lines = dumpPath(new NodeDisk(), resolve(args[0] as string), {
     records: records === true,
-    ...(options.offset === undefined ? {} : { offset: count(options.offset, '--offset') }),
-    ...(options.limit === undefined ? {} : { limit: count(options.limit, '--limit') }),
+    ...(options.offset === undefined
+      ? {}
+      : { offset: wholeNumber(options.offset, '--offset', MAX_OFFSET) }),
+    ...(options.limit === undefined
+      ? {}
+      : { limit: wholeNumber(options.limit, '--limit', MAX_OFFSET) }),
   });
   const output = dataOutput();
   const text = new DumpText();
@@ -111,14 +118,4 @@ function damageText({ path, position, problem, meaning }: Damage): string {
 
 function isJson({ output }: SegmentOptions): boolean {
   return output === 'json';
-}
-
-/** Offsets are larger than the counts of other commands. */
-function count(text: string, option: string): number {
-  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : NaN;
-  if (Number.isSafeInteger(value)) return value;
-  throw new TributaryError(
-    'INVALID_ARGUMENT',
-    `${option} ${text} is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
-  );
 }

@@ -1,7 +1,7 @@
 /**
  * What is asked in one turn of the event loop leaves in one write. The library writes each request to its socket by itself,
- * and a controller that takes office, like a client whose leaders died, reads a thousand nodes: as many system calls,
- * which cost more than all else of such a read. Invariant: a socket that is held back is let go in the same turn.
+ * and a controller that takes office, like a client whose leaders died, reads hundreds of nodes: as many system calls, which
+ * a busy machine uses to give the processor away. Invariant: a socket that is held back is let go in the same turn.
  * Used by ClientSession before each request.
  */
 import type { LibrarySocket } from './library-internals';

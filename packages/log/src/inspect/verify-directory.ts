@@ -1,9 +1,10 @@
 /** A whole log directory: what it says about itself and about all partitions, then each partition. Called by inspect. */
 import { hasCode, parsePartitionName } from '@tributary/common';
 import { parseOffsets } from '../checkpoint-format';
-import { MARKER_FILE } from '../clean-shutdown-marker';
+import { CLEAN_MARKER_FILE } from '../clean-shutdown-marker';
 import { META_FILE } from '../meta-properties';
 import { PLACEMENT_FILE } from '../placement-record';
+import { RUNNING_MARKER_FILE } from '../running-marker';
 import { readIfThere } from './read-whole';
 import { MEANING } from './report';
 import {
@@ -17,7 +18,6 @@ import { verifyPartition } from './verify-partition';
 import type { InspectionContext } from './verify-segment';
 
 const CHECKPOINT = /^[a-z-]+-checkpoint$/;
-const RUNNING_MARKER = '.tributary_running';
 
 export async function verifyDirectory(
   context: InspectionContext,
@@ -51,8 +51,8 @@ export function checkCheckpoint({ disk, report }: InspectionContext, path: strin
 
 /** Both tell the broker epoch of the last life, if they tell one. */
 export function checkMarkers({ disk, report }: InspectionContext, directory: string): void {
-  const running = readRunningMarker(disk, `${directory}/${RUNNING_MARKER}`, report);
-  const path = `${directory}/${MARKER_FILE}`;
+  const running = readRunningMarker(disk, `${directory}/${RUNNING_MARKER_FILE}`, report);
+  const path = `${directory}/${CLEAN_MARKER_FILE}`;
   const clean = readIfThere(disk, path)?.toString();
   if (clean === undefined) return;
   const epoch = epochIn(clean);

@@ -1,7 +1,7 @@
 /** One partition directory: its small files, then every segment in order as one log. Called by inspect. */
-import { DAMAGE_FILE } from '../damage-mark';
 import { dirname } from 'node:path';
-import { MARKER_FILE } from '../clean-shutdown-marker';
+import { CLEAN_MARKER_FILE } from '../clean-shutdown-marker';
+import { DAMAGE_FILE } from '../damage-mark';
 import type { Disk } from '../disk';
 import { EPOCH_FILE } from '../epoch-file';
 import { GAPS_FILE, gapsUpTo } from '../offset-gaps';
@@ -50,7 +50,7 @@ export async function verifyPartition(
  * written yet: its last segment is sealed still, and the epoch file is another one than it was at the close.
  */
 function isClosed(disk: Disk, directory: string): boolean {
-  return disk.exists(`${dirname(directory)}/${MARKER_FILE}`);
+  return disk.exists(`${dirname(directory)}/${CLEAN_MARKER_FILE}`);
 }
 
 /** One segment of it: what other files say about the whole log is left out. */
